@@ -6,7 +6,7 @@
 #ifndef WARPRSA_PROVIDER_ASYNC_WAIT_H
 #define WARPRSA_PROVIDER_ASYNC_WAIT_H
 
-#include "batching/backend.h"
+#include "batching/queue/backend.h"
 #include "provider/instance.h"
 
 /*

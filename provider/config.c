@@ -14,7 +14,7 @@
 #include <openssl/params.h>
 
 #include "batching/base/config_value.h"
-#include "batching/queue.h"
+#include "batching/queue/queue.h"
 #include "provider/config_section.h"
 
 /* One parameter. `parse` stores the value of a text in `field`, which is at

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "batching/engines.h"
+#include "batching/queue/engines.h"
 #include "batching/ipc/control_connection.h"
 #include "provider/core.h"
 #include "provider/trace.h"

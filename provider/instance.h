@@ -14,10 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "batching/backend.h"
+#include "batching/queue/backend.h"
 #include "batching/base/thread_shard.h"
-#include "batching/counters.h"
-#include "batching/router.h"
+#include "batching/queue/counters.h"
+#include "batching/queue/router.h"
 #include "provider/context.h"
 #include "provider/random.h"
 

@@ -8,7 +8,7 @@
 #include <openssl/err.h>
 #include <openssl/provider.h>
 
-#include "batching/engines.h"
+#include "batching/queue/engines.h"
 #include "provider/cancellation.h"
 #include "provider/context.h"
 #include "provider/dispatch.h"

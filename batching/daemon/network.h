@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "batching/queue.h"
+#include "batching/queue/queue.h"
 
 struct warprsa_options; /* options.h */
 

@@ -13,7 +13,7 @@
 #include "batching/daemon/network.h"
 #include "batching/daemon/option_table.h"
 #include "batching/daemon/server.h"
-#include "batching/engines.h"
+#include "batching/queue/engines.h"
 #include "batching/ipc/protocol.h"
 
 static bool parse_cpu_threads(const warprsa_option *option, const char *text,

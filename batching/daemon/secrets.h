@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "batching/queue.h"
+#include "batching/queue/queue.h"
 
 /* To be called once, before the next two functions. False: libcrypto has no
  * random numbers. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The daemon's server: accepts connections on listening sockets and answers the
- * requests of the processes behind them by one queue (batching/queue.h). It is
+ * requests of the processes behind them by one queue (batching/queue/queue.h). It is
  * one acceptor (acceptor.h) and some event loops (event_loop.h), a thread each.
  *
  * The headers of this folder include each other in one direction:

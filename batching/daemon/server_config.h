@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "batching/queue.h"
+#include "batching/queue/queue.h"
 
 enum {
     WARPRSA_LISTENERS_MAX = 16,

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "batching/background.h"
+#include "batching/queue/background.h"
 #include "batching/base/clock.h"
 #include "batching/base/log_budget.h"
 #include "batching/daemon/network.h"
@@ -24,7 +24,7 @@
 #include "batching/daemon/secrets.h"
 #include "batching/daemon/server.h"
 #include "batching/daemon/supervisor.h"
-#include "batching/engines.h"
+#include "batching/queue/engines.h"
 
 enum {
     POLL_MS = 100,

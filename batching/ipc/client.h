@@ -9,7 +9,7 @@
 #ifndef WARPRSA_BATCHING_IPC_CLIENT_H
 #define WARPRSA_BATCHING_IPC_CLIENT_H
 
-#include "batching/backend.h"
+#include "batching/queue/backend.h"
 #include "batching/ipc/control_connection.h"
 
 typedef struct warprsa_client warprsa_client;

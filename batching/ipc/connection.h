@@ -12,7 +12,7 @@
 #include "batching/base/own_fd.h"
 #include "batching/ipc/protocol.h"
 #include "batching/ipc/shm.h"
-#include "batching/queue.h"
+#include "batching/queue/queue.h"
 
 /* What the client knows of a slot. The word is the slot's generation, shifted,
  * and a state (connection.c). The thread that changes the word by

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "batching/base/ring.h"
-#include "batching/counters.h"
+#include "batching/queue/counters.h"
 #include "batching/ipc/protocol.h"
 
 /* What the client notifies the daemon of, bits of `notify_flags`. */

@@ -5,7 +5,7 @@
  * one connects and runs the known-answer test there; a connection that is lost
  * is a device that is lost. So the queue chooses among hosts, gives them up and
  * takes them back as it does with GPUs; and since it comes and goes, what a
- * host has not answered goes to another device (batching/failover.h).
+ * host has not answered goes to another device (batching/queue/failover.h).
  *
  * A batch travels in messages of 256 operations at most. Keys go to the host
  * when a batch first needs them there, and are wiped with the session.

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "batching/counters.h"
+#include "batching/queue/counters.h"
 #include "batching/remote/tls.h"
 
 enum {

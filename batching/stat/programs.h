@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "batching/counters.h"
+#include "batching/queue/counters.h"
 #include "batching/stat/stats_reader.h"
 #include "batching/stat/users.h"
 

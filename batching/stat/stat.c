@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "batching/counters.h"
+#include "batching/queue/counters.h"
 #include "batching/stat/programs.h"
 #include "batching/stat/prometheus.h"
 #include "batching/stat/stats_reader.h"

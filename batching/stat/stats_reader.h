@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "batching/counters.h"
+#include "batching/queue/counters.h"
 #include "batching/stat/process.h"
 
 enum {

@@ -18,7 +18,7 @@
 #include <openssl/rand.h>
 
 #include "batching/base/clock.h"
-#include "batching/queue.h"
+#include "batching/queue/queue.h"
 #include "tests/bench/made_up_key.h"
 
 enum {

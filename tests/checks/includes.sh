@@ -35,12 +35,12 @@ sound_tree() {
     include gpu/kernels/one/one.h gpu/kernels/kernels.h
     put gpu/kernels/two/two.h
     include gpu/select/choice.h gpu/engine.h gpu/kernels/one/one.h
-    include batching/queue.h gpu/engine.h batching/base/ring.h
-    include batching/queue_private.h batching/queue.h
-    include batching/queue.c batching/queue_private.h
-    include batching/ipc/shm.h batching/queue.h
+    include batching/queue/queue.h gpu/engine.h batching/base/ring.h
+    include batching/queue_private.h batching/queue/queue.h
+    include batching/queue/queue.c batching/queue_private.h
+    include batching/ipc/shm.h batching/queue/queue.h
     include provider/core.h batching/ipc/shm.h
-    include tests/unit/any.c batching/queue.h provider/core.h
+    include tests/unit/any.c batching/queue/queue.h provider/core.h
 }
 
 finds() { # WORDS: after this fault was planted
@@ -60,25 +60,25 @@ finds "gpu/kernels may not include gpu/select"
 include gpu/kernels/two/two.h gpu/kernels/one/one.h
 finds "one kernel includes another"
 
-include batching/queue.h gpu/arith/key.h
+include batching/queue/queue.h gpu/arith/key.h
 finds "batching may not include gpu/arith"
 
 put gpu/status.h
-include batching/queue.h gpu/status.h
+include batching/queue/queue.h gpu/status.h
 finds "gpu/engine.h is the only header of gpu/ for others"
 
-include batching/queue.c batching/ipc/shm.h
+include batching/queue/queue.c batching/ipc/shm.h
 finds "batching may not include batching/ipc"
 
 include provider/core.h tests/unit/any.c
 finds "the product includes a test's file"
 
-include batching/queue.h batching/nothing.h
+include batching/queue/queue.h batching/nothing.h
 finds "no such file in the tree"
 
-include batching/device.h batching/queue.h
-include batching/queue.c batching/device.h
-finds "circle of includes among 2 modules (batching/device, batching/queue)"
+include batching/queue/queue_device.h batching/queue/queue.h
+include batching/queue/queue.c batching/queue/queue_device.h
+finds "circle of includes among 2 modules (batching/queue/queue_device, batching/queue/queue)"
 
 put batching/both.h 'int warprsa_one(void);' 'int warprsa_two(void);'
 put batching/one.c 'int warprsa_one(void)' '{' '    return warprsa_two();' '}'

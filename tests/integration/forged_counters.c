@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "batching/counters.h"
+#include "batching/queue/counters.h"
 
 static void want(bool condition, const char *what)
 {

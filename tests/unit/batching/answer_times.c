@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "batching/answer_times.h"
+#include "batching/queue/completion_times.h"
 #include "batching/base/clock.h"
 
 #define MS WARPRSA_NS_PER_MS

@@ -15,9 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "batching/background.h"
-#include "batching/scheduling.h"
-#include "batching/take.h"
+#include "batching/queue/background.h"
+#include "batching/queue/scheduling.h"
+#include "batching/queue/batch_selection.h"
 
 enum {
     GPU,

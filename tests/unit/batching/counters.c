@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "batching/counters.h"
+#include "batching/queue/counters.h"
 #include "tests/unit/support/emulator.h"
 
 static void a_line_with_everything(void **state)

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "batching/base/clock.h"
-#include "batching/device_health.h"
+#include "batching/queue/device_health.h"
 
 #define SEC WARPRSA_NS_PER_SEC
 

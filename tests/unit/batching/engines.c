@@ -5,7 +5,7 @@
  */
 #include "tests/unit/support/fake_queue.h"
 
-#include "batching/scheduling.h"
+#include "batching/queue/scheduling.h"
 
 enum {
     FIRST_STREAMS = 2,

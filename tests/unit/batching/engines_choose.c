@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "batching/base/usable_cpus.h"
-#include "batching/engines.h"
+#include "batching/queue/engines.h"
 
 /* The machine: whether the engine of GPUs is installed, and its CPUs the
  * instructions for that of CPUs. */

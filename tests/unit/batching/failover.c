@@ -3,7 +3,7 @@
  *
  * What a host does not answer, another device does.
  */
-#include "batching/queue_core.h"
+#include "batching/queue/queue_core.h"
 #include "tests/unit/support/fake_queue.h"
 
 enum {

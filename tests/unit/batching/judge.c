@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "batching/queue_core.h"
+#include "batching/queue/queue_core.h"
 
 enum {
     MANY = 1000,

@@ -7,7 +7,7 @@
 #include "tests/unit/support/fake_queue.h"
 
 #include "batching/base/clock.h"
-#include "batching/key_loads.h"
+#include "batching/queue/key_loads.h"
 
 enum {
     SLOTS = 64,

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "batching/queue_core.h"
+#include "batching/queue/queue_core.h"
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)

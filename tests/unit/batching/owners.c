@@ -4,7 +4,7 @@
  * Owners of keys, which are the users of the daemon: what one of them asks for
  * leaves the others room for keys and for requests.
  */
-#include "batching/queue_core.h"
+#include "batching/queue/queue_core.h"
 #include "tests/unit/support/fake_queue.h"
 
 #include <stdlib.h>

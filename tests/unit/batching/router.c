@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "batching/router.h"
+#include "batching/queue/router.h"
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)

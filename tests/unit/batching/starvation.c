@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "batching/base/clock.h"
-#include "batching/starvation.h"
+#include "batching/queue/starvation.h"
 
 #define SEC WARPRSA_NS_PER_SEC
 

@@ -4,8 +4,8 @@
  * Several owners' requests are taken in turn: the bookkeeping alone, and in a
  * queue.
  */
-#include "batching/turns.h"
-#include "batching/queue_core.h"
+#include "batching/queue/fair_queue.h"
+#include "batching/queue/queue_core.h"
 #include "tests/unit/support/fake_queue.h"
 
 enum {

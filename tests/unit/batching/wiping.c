@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "batching/queue_core.h"
+#include "batching/queue/queue_core.h"
 
 /* Eight bytes over and over: of a private key's numbers, of an input, and of
  * the output that the fake engine makes of it with a modulus of its own. */

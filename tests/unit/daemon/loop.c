@@ -16,7 +16,7 @@
 #include "batching/base/clock.h"
 #include "batching/daemon/event_loop.h"
 #include "batching/daemon/user_quota.h"
-#include "batching/queue_core.h"
+#include "batching/queue/queue_core.h"
 #include "tests/unit/support/raw_client.h"
 
 enum {

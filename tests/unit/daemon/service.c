@@ -18,7 +18,7 @@
 #include "batching/base/clock.h"
 #include "batching/daemon/user_quota.h"
 #include "batching/ipc/client_private.h"
-#include "batching/queue_core.h"
+#include "batching/queue/queue_core.h"
 
 enum {
     THREADS = 8,

@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #include "batching/base/secret_memory.h"
-#include "batching/queue.h"
+#include "batching/queue/queue.h"
 #include "gpu/arith/prepared_key.h"
 #include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/mappings.h"

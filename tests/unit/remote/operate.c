@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 
 #include "batching/base/clock.h"
-#include "batching/queue_core.h"
+#include "batching/queue/queue_core.h"
 #include "batching/remote/operate.h"
 
 enum {

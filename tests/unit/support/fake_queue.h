@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "batching/queue.h"
+#include "batching/queue/queue.h"
 #include "fake_engine.h"
 #include "tests/unit/support/wait_until.h"
 

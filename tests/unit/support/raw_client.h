@@ -12,7 +12,7 @@
 #include "batching/ipc/control_connection.h"
 #include "batching/ipc/message.h"
 #include "batching/ipc/shm.h"
-#include "batching/queue_types.h"
+#include "batching/queue/queue_types.h"
 
 /* Whether something can be read there, or has ended, within LONG_MS. */
 bool becomes_readable(int fd);

@@ -1,0 +1,93 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a device of a queue consists of, and its threads: one worker for each
+ * stream, with the batch that it is working on.
+ */
+#ifndef WARPRSA_BATCHING_QUEUE_DEVICE_TYPES_H
+#define WARPRSA_BATCHING_QUEUE_DEVICE_TYPES_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "batching/queue/background.h"
+#include "batching/queue/device_health.h"
+#include "batching/queue/key_loads.h"
+#include "batching/queue/queue_core.h"
+
+typedef struct warprsa_queue_device warprsa_queue_device;
+
+/* A request of a worker's batch. */
+typedef struct warprsa_item {
+    uint32_t slot;
+    warprsa_key *key;      /* one reference */
+    warprsa_notify notify; /* whom to tell, once the request is answered */
+} warprsa_item;
+
+/* A thread and what it needs for a batch. */
+typedef struct warprsa_worker {
+    warprsa_queue_device *device;
+    unsigned stream;
+    pthread_t thread;
+    bool started; /* under the queue's lock */
+    bool ended;   /* under the device's lock: only pthread_join() is left */
+    bool stuck;   /* its batch missed its deadline; under the same lock */
+    /* The batch being worked on: items[i] and tasks[i] are the same request.
+     * The keys of the first `pinned` are in use on the device. */
+    size_t pinned;
+    warprsa_item *items;
+    warprsa_task *tasks;
+    /* The outputs of a batch whose slots hold no more than the inputs:
+     * batch_max of MODULUS_BYTES_MAX; NULL until there is one. SECRET. */
+    uint8_t *outputs;
+    /* Of a device in the background: what computes for this worker, and the
+     * keys of a batch that its callers no longer wait for; else NULL. */
+    warprsa_background *background;
+    warprsa_key **held;
+} warprsa_worker;
+
+struct warprsa_queue_device {
+    warprsa_queue *queue;
+    warprsa_device_activity *activity; /* the queue's, of this device */
+    const warprsa_queue_engine *from;  /* the queue's engine it is of */
+    unsigned number;                   /* in the queue */
+    unsigned ordinal;                  /* the engine's */
+    pthread_mutex_t lock;              /* of what follows, up to last_why */
+    pthread_cond_t changed; /* state, inside, ended or the queue's closing */
+    enum warprsa_device_state {
+        WARPRSA_DEVICE_ABSENT,
+        WARPRSA_DEVICE_OPENING,
+        WARPRSA_DEVICE_READY,
+        WARPRSA_DEVICE_SUSPECT,
+        WARPRSA_DEVICE_LOST,
+        WARPRSA_DEVICE_GONE,
+    } state;
+    warprsa_device *handle;
+    unsigned inside;   /* threads inside the engine */
+    unsigned stuck;    /* streams whose batch missed its deadline */
+    unsigned threads;  /* that have not ended */
+    unsigned failures; /* since a batch last succeeded */
+    bool was_in_use;
+    bool reopening_failed; /* the last time, after it was in use */
+    uint64_t out_ns;       /* when it was last taken out of use */
+    uint64_t opening_ns;   /* since when it is being opened; 0: it is not */
+    warprsa_device_health health;
+    /* Why it could not be opened, as last traced. */
+    char last_why[WARPRSA_COUNTERS_TEXT];
+    /* Of where keys are, and of what is to be loaded; never held while the
+     * driver works. */
+    pthread_mutex_t residency_lock;
+    warprsa_key_loads loads;
+    /* One per stream; under the queue's lock, none until they are started. */
+    warprsa_worker *workers;
+    unsigned workers_count;
+};
+
+/* What is counted of it; any thread. */
+static inline warprsa_device_counters *
+warprsa_device_counters_of(const warprsa_queue_device *device)
+{
+    return &device->queue->config.counters->device_of[device->number];
+}
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The engines of a queue by configuration: see engines.h.
+ */
+#include "batching/queue/engines.h"
+
+#include <stdio.h>
+
+#include "batching/base/usable_cpus.h"
+
+enum {
+    /* A batch of RSA-4096 takes some 10 ms on a CPU of its own. */
+    PATIENCE_MS = 100,
+};
+
+static void add(warprsa_queue_config *config, const warprsa_engine *engine,
+                const warprsa_engines_wanted *wanted, unsigned streams)
+{
+    config->engines[config->engine_count++] = (warprsa_queue_engine){
+        .engine = engine,
+        .devices = wanted->devices,
+        .streams = streams,
+        .batch_max = wanted->batch_max,
+    };
+}
+
+static void add_ifma(warprsa_queue_config *config, unsigned threads,
+                     bool background)
+{
+    if (threads == WARPRSA_CPU_THREADS_AUTO)
+        threads = warprsa_usable_cpus();
+    config->engines[config->engine_count++] = (warprsa_queue_engine){
+        .engine = warprsa_engine_ifma(),
+        .devices = UINT32_MAX,
+        .streams =
+            threads < WARPRSA_STREAMS_MAX ? threads : WARPRSA_STREAMS_MAX,
+        /* A longer batch would keep others waiting while a thread is free. */
+        .batch_max = WARPRSA_IFMA_LANES,
+        .on_cpus = true,
+        .background = background,
+        .patience_ms = PATIENCE_MS,
+    };
+}
+
+/* Whether the engine on the CPUs is there, and wanted. */
+static bool may_use_ifma(const warprsa_engines_wanted *wanted, char *why,
+                         size_t why_size)
+{
+    if (wanted->cpu_threads != 0)
+        return warprsa_engine_ifma()->count(why, why_size) > 0;
+    snprintf(why, why_size, "cpu_threads = 0");
+    return false;
+}
+
+/* Only if its library is there: without one there is no reason for the threads
+ * of a device that nobody can open. */
+static bool add_cuda(warprsa_queue_config *config,
+                     const warprsa_engines_wanted *wanted, char *why,
+                     size_t why_size)
+{
+    if (!warprsa_engine_cuda_is_installed(why, why_size))
+        return false;
+    add(config, warprsa_engine_cuda(), wanted,
+        warprsa_hardware_queues(wanted->streams));
+    return true;
+}
+
+bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
+                            warprsa_queue_config *config, char *why,
+                            size_t why_size)
+{
+    char no_ifma[128] = "";
+    bool cuda = wanted->engine == WARPRSA_ENGINE_AUTO ||
+                wanted->engine == WARPRSA_ENGINE_CUDA;
+    bool ifma = wanted->engine == WARPRSA_ENGINE_AUTO ||
+                wanted->engine == WARPRSA_ENGINE_IFMA;
+
+    config->engine_count = 0;
+    snprintf(why, why_size, "engine = none");
+    if (wanted->engine == WARPRSA_ENGINE_HOST)
+        add(config, warprsa_engine_host(), wanted, wanted->streams);
+    if (cuda)
+        cuda = add_cuda(config, wanted, why, why_size);
+    if (ifma && may_use_ifma(wanted, no_ifma, sizeof(no_ifma))) {
+        add_ifma(config, wanted->cpu_threads, false);
+        if (cuda && wanted->background)
+            add_ifma(config, wanted->cpu_threads, true);
+    } else if (wanted->engine == WARPRSA_ENGINE_IFMA) {
+        snprintf(why, why_size, "%s", no_ifma);
+    }
+    return config->engine_count > 0;
+}
+
+void warprsa_engines_prepare(warprsa_engine_choice engine, unsigned streams)
+{
+    char why[128];
+
+    if ((engine == WARPRSA_ENGINE_AUTO || engine == WARPRSA_ENGINE_CUDA) &&
+        warprsa_engine_cuda_is_installed(why, sizeof(why)))
+        (void)warprsa_hardware_queues(streams);
+}

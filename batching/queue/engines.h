@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which engines a queue has, as the configurations of the provider and of the
+ * daemon name them.
+ */
+#ifndef WARPRSA_BATCHING_QUEUE_ENGINES_H
+#define WARPRSA_BATCHING_QUEUE_ENGINES_H
+
+#include "batching/queue/queue_types.h"
+
+typedef enum warprsa_engine_choice {
+    WARPRSA_ENGINE_AUTO, /* cuda and ifma, as far as there are */
+    WARPRSA_ENGINE_CUDA,
+    WARPRSA_ENGINE_IFMA,
+    WARPRSA_ENGINE_HOST,
+    WARPRSA_ENGINE_NONE, /* not for the daemon */
+} warprsa_engine_choice;
+
+/* What configurations call them, in their order: all but "none". */
+#define WARPRSA_ENGINE_NAMES "auto cuda ifma host"
+
+/* As many threads of the CPU engine as the process may use CPUs. */
+#define WARPRSA_CPU_THREADS_AUTO UINT32_MAX
+
+typedef struct warprsa_engines_wanted {
+    warprsa_engine_choice engine;
+    uint32_t devices;     /* as in warprsa_queue_engine, of cuda and host */
+    unsigned streams;     /* the same */
+    unsigned batch_max;   /* the same */
+    unsigned cpu_threads; /* of ifma: 0..WARPRSA_STREAMS_MAX, 0: it isn't used,
+                             or WARPRSA_CPU_THREADS_AUTO */
+    /* With AUTO, ifma once more beside cuda: as many threads as those, in the
+     * background (warprsa_queue_engine.background). */
+    bool background;
+} warprsa_engines_wanted;
+
+/*
+ * Fills in `engines` and `engine_count` of a queue's configuration, three at
+ * most: there is room for one of other hosts. False: this leaves no engine, and
+ * `why` says why in a few words. Touches no device and no driver, and starts no
+ * thread. Any thread.
+ */
+bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
+                            warprsa_queue_config *config, char *why,
+                            size_t why_size);
+
+/*
+ * To be called as early as possible, while the process has one thread and CUDA
+ * has yet to start: lets so many streams work side by side, if the engine may
+ * be that of GPUs and its library is there (warprsa_hardware_queues()).
+ */
+void warprsa_engines_prepare(warprsa_engine_choice engine, unsigned streams);
+
+#endif

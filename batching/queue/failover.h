@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests that one host has not answered go to another device: to another
+ * host, a GPU of this machine or its CPUs, whichever takes them next.
+ *
+ * Only those of an engine whose devices come and go, which are other hosts: a
+ * request that a GPU failed at may be what it failed at, and would take the
+ * next GPU along. A host that meets such a request loses its own GPU, and
+ * answers.
+ */
+#ifndef WARPRSA_BATCHING_QUEUE_FAILOVER_H
+#define WARPRSA_BATCHING_QUEUE_FAILOVER_H
+
+#include "batching/queue/queue_device.h"
+
+/* Queues a RUNNING request of a worker once more, with its reference to its
+ * key. False: it is still the worker's, to be refused, because no other device
+ * is ready, its deadline has passed or it has been given back too often. After
+ * some of these, warprsa_failover_notify(). */
+bool warprsa_failover_request(warprsa_worker *worker, uint32_t slot,
+                              warprsa_key *key);
+void warprsa_failover_notify(warprsa_worker *worker);
+
+/*
+ * The same for the first `count` items of a batch that has ended: for all of
+ * them, or for those alone whose task the device would not do (`all` false).
+ * Then the device takes nothing for a little while: it would get back what it
+ * has just given away. Returns how many items are left, and are now the first
+ * ones. Their keys are not pinned any more.
+ */
+size_t warprsa_failover_items(warprsa_worker *worker, size_t count, bool all);
+
+#endif

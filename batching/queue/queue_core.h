@@ -1,0 +1,171 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The core of a queue: the state that its callers and its devices' threads
+ * share, and its reference count.
+ *
+ * Order of the queue's files. Each includes only what stands before it:
+ *
+ *   base/, gpu/engine.h       primitives; the contract with the engines
+ *   counters, probe, router   what happened; on the CPU or on a device
+ *   answer_times              which device answers sooner
+ *   background, starvation    batches by a thread of SCHED_IDLE; its pauses
+ *   queue_types.h             the types that callers see
+ *   slot.h, slots             the request slots
+ *   turns                     those of several owners, in turn
+ *   keys                      the private keys
+ *   key_loads                 those that a device has yet to load
+ *   queue_core                this file
+ *   scheduling                which device takes which requests
+ *   device_health             whether it computes right
+ *   device                    one device: open, use, recover
+ *   take                      the requests of its next batch
+ *   failover                  from one host to another
+ *   judge                     who is to blame for wrong results
+ *   answer                    what callers are told
+ *   batch                     from taking requests to answering them
+ *   work                      what a thread of a device has to do
+ *   worker                    the threads of a device
+ *   queue                     opens and closes all that; the callers' side
+ *   backend.h, backend_local  the queue behind a table of functions
+ *
+ * Order of locks. A thread that holds one takes only what stands below it, and
+ * never two of the last line:
+ *
+ *   warprsa_queue_device.residency_lock
+ *   warprsa_queue_device.lock
+ *   warprsa_queue.lock, warprsa_queue.turns_lock, warprsa_keys.lock
+ */
+#ifndef WARPRSA_BATCHING_QUEUE_QUEUE_CORE_H
+#define WARPRSA_BATCHING_QUEUE_QUEUE_CORE_H
+
+#include "batching/queue/completion_times.h"
+#include "batching/base/eventcount.h"
+#include "batching/base/log_budget.h"
+#include "batching/base/ring.h"
+#include "batching/queue/queue_keys.h"
+#include "batching/queue/queue_types.h"
+#include "batching/queue/request_pool.h"
+#include "batching/queue/starvation.h"
+
+/* What submitters need to know of a device's workers. */
+typedef struct warprsa_device_activity {
+    warprsa_eventcount eventcount; /* its idle workers sleep on it */
+    _Atomic uint32_t running;      /* requests taken and not answered */
+    /* Of CPUs: the part of a batch's time in which its thread waited for a CPU,
+     * of 65536; averaged over batches. */
+    _Atomic uint32_t waits_for_cpu;
+    /* Until then it takes nothing, as long as another device that is not paused
+     * is ready; 0: it does. */
+    _Atomic uint64_t paused_until_ns;
+    warprsa_starvation starvation; /* of CPUs in the background */
+    unsigned engine; /* its index in the configuration; set before the device is
+                        counted in device_count */
+} warprsa_device_activity;
+
+struct warprsa_queue {
+    warprsa_queue_config config;
+    warprsa_slots slots;
+    warprsa_ring queued[WARPRSA_CLASSES]; /* slots, by size class */
+    _Alignas(64) _Atomic uint32_t depth;  /* requests not answered yet */
+    _Alignas(64) _Atomic uint32_t state;  /* warprsa_queue_state, a futex */
+    _Atomic bool closing;
+    _Atomic bool unlocked; /* keys can be swapped out, which was traced */
+    /* Whether the ready devices are CPUs alone. */
+    _Atomic bool on_cpus;
+    /* How many size classes some ready device takes, and how many some ready
+     * device other than the CPUs. */
+    _Atomic unsigned classes, others_classes;
+    _Atomic unsigned device_count; /* devices that may come into use */
+    _Atomic uint32_t references;   /* the opener's, each key's, each thread's */
+    _Atomic uint32_t ready; /* bit per device: takes requests; changed under the
+                               lock */
+    uint32_t helping; /* the same of those in the background, which are not
+                         `ready`; under the lock */
+    warprsa_answer_times times; /* without a router, beside other hosts */
+    warprsa_answer_times background_times; /* of CPUs in the background, and of
+                                              those whom they help */
+    warprsa_keys keys;
+    warprsa_device_activity activity[WARPRSA_DEVICES_MAX];
+    /* Requests taken from the rings while several owners had some. */
+    pthread_mutex_t turns_lock;
+    warprsa_turns turns;
+    warprsa_log_budgets log; /* lines of the trace about an owner's keys */
+
+    pthread_mutex_t lock; /* of what follows, and of starting threads */
+    uint32_t opening;     /* bit per device: being opened for the first time */
+    char description[WARPRSA_DEVICES_MAX][WARPRSA_COUNTERS_TEXT];
+    char down_reason[WARPRSA_COUNTERS_TEXT]; /* why no device is ready */
+
+    /* Set by warprsa_queue_open(). The core does not look into either. */
+    struct warprsa_queue_device *devices;  /* WARPRSA_DEVICES_MAX of them */
+    void (*destroy)(warprsa_queue *queue); /* with the last reference */
+};
+
+/* Makes the core of an allocated queue, all of its bytes zero, with one
+ * reference. False: no memory; nothing is left to be freed. */
+bool warprsa_queue_core_init(warprsa_queue *queue,
+                             const warprsa_queue_config *config,
+                             const warprsa_keys_callbacks *callbacks);
+void warprsa_queue_core_free(warprsa_queue *queue);
+
+/* In the child of a fork: gives back the core's memory, and uses only what
+ * never changes after opening: where that memory is. */
+void warprsa_queue_core_abandon(warprsa_queue *queue);
+
+void warprsa_queue_reference(warprsa_queue *queue);
+
+/* Destroys the queue with its last reference. */
+void warprsa_queue_drop(warprsa_queue *queue);
+
+/* Takes no more requests from now on, and lets callers and threads see it. */
+void warprsa_queue_set_closing(warprsa_queue *queue);
+
+/* The engines have found devices, those of these bits, which are now opened:
+ * all of them have numbers below `count`. */
+void warprsa_queue_devices_found(warprsa_queue *queue, uint32_t devices,
+                                 unsigned count);
+
+/* Notes that a device has become ready, with its description; or that it is
+ * not, or no longer, and why. By a worker that holds the device's lock. */
+void warprsa_queue_device_up(warprsa_queue *queue, unsigned device,
+                             const char *description);
+void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
+                               const char *why);
+
+/* If no device is left, or none that takes some of the classes: answers what is
+ * queued for it with REFUSED. To be called without locks after a device may
+ * have gone down. */
+void warprsa_queue_refuse_if_down(warprsa_queue *queue);
+
+/* Whether a request of these classes is queued. */
+bool warprsa_queue_has(warprsa_queue *queue, warprsa_class_set classes);
+
+/* Whether requests are to be taken in turn by owner: several have some, or had
+ * some until now. If not, warprsa_queue.turns is empty. Any thread. */
+bool warprsa_queue_takes_turns(warprsa_queue *queue);
+
+/* Moves what is in the rings to warprsa_queue.turns; with the turns_lock held.
+ * True: there was something. Then other workers may have seen it nowhere for a
+ * moment: without the lock, warprsa_queue_rearm_idle() and
+ * warprsa_queue_refuse_if_down() are to be called. */
+bool warprsa_queue_sort_turns(warprsa_queue *queue);
+
+/* The engine that a device is of. */
+static inline const warprsa_queue_engine *
+warprsa_queue_engine_of(const warprsa_queue *queue, unsigned device)
+{
+    return &queue->config.engines[queue->activity[device].engine];
+}
+
+/* Sends a line to the tracer. */
+__attribute__((format(printf, 3, 4))) void
+warprsa_queue_trace(const warprsa_queue *queue, int level, const char *format,
+                    ...);
+
+/* Sends a line that an owner of keys has caused, unless it has had its lines of
+ * this second (base/log_budget.h). */
+void warprsa_queue_trace_about(warprsa_queue *queue, uint64_t owner, int level,
+                               const char *line);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One device of a queue and the threads that work it, one per stream: when it
+ * may be used, and how it comes back after it has failed.
+ *
+ *   ABSENT   not known yet whether there is one
+ *   OPENING  the first stream's thread opens it
+ *   READY    in use
+ *   SUSPECT  a batch missed its deadline; out of use until the streams of such
+ *            batches are idle again and the known-answer test has passed
+ *   LOST     failed, failed its test or computed wrongly; closed and opened
+ *            again once no thread is inside the engine
+ *   GONE     there is none; its threads end
+ */
+#ifndef WARPRSA_BATCHING_QUEUE_QUEUE_DEVICE_H
+#define WARPRSA_BATCHING_QUEUE_QUEUE_DEVICE_H
+
+#include "batching/queue/device_types.h"
+
+/* Makes an entry ABSENT; false: no memory. */
+bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
+                         unsigned number);
+void warprsa_device_destroy(warprsa_queue_device *device);
+
+/*
+ * Asks the engines how many devices there are and gives them to the queue's
+ * entries; by the first worker of all. Entry 0 is the first engine's, whether
+ * that has a device or not, since the threads of this entry have been started
+ * already. Returns how many entries there are; those with a device are OPENING.
+ */
+unsigned warprsa_devices_discover(warprsa_queue *queue);
+
+/* Gives the queue's next entries to the devices that engines whose devices come
+ * and go have more than before. Returns how many entries there are now; those
+ * that are new are OPENING. Once the devices have been discovered. */
+unsigned warprsa_devices_add(warprsa_queue *queue);
+
+/* None of its threads could be started. */
+void warprsa_device_give_up(warprsa_queue_device *device, const char *why);
+
+/*
+ * Waits until the device is READY, opening or testing it if that is this
+ * thread's job, and goes inside: from here to warprsa_device_leave() the
+ * device is not closed. False: the thread has to end.
+ */
+bool warprsa_device_enter(warprsa_worker *worker);
+void warprsa_device_leave(warprsa_worker *worker);
+
+/* Whether it is READY. If not, its threads must call warprsa_device_enter() to
+ * bring it back. */
+bool warprsa_device_usable(warprsa_worker *worker);
+
+/* From inside: the batch of this stream missed its deadline; the device has
+ * failed. Counted once per loss, however many threads notice. */
+void warprsa_device_overdue(warprsa_worker *worker);
+void warprsa_device_failed(warprsa_worker *worker, warprsa_status status);
+
+/* From inside: whether failed results of a batch may be looked at now; then the
+ * second function follows, with the time of a CPU that it has taken. See
+ * device_health.h. While another thread looks at some, it waits: those who are
+ * answered would ask a device again that is about to go out of use. */
+bool warprsa_device_begin_judging(warprsa_worker *worker);
+void warprsa_device_end_judging(warprsa_worker *worker, uint64_t used_ns);
+
+/* From inside: a result of this class was wrong because of the device. True: it
+ * is out of use now. */
+bool warprsa_device_wrong(warprsa_worker *worker, warprsa_size_class size);
+
+/* Whether a failure says nothing against the device. Any thread. */
+bool warprsa_device_is_blameless(warprsa_status status);
+
+/* Whether it was in use, and this process can't bring it back: see
+ * warprsa_queue_has_lost_device(). Any thread. */
+bool warprsa_device_is_lost(warprsa_queue_device *device);
+
+/* From inside: a batch came back. */
+void warprsa_device_worked(warprsa_worker *worker);
+
+/* After each batch and load, and when a thread ends: if a key has been loading
+ * for longer than the deadline, the device has failed, and *overdue is set. If
+ * it is not READY, or the queue is closing, *refused gets the requests that
+ * were set aside; not those of a key being loaded. */
+void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
+                           warprsa_request_chain *refused);
+
+/* The end of a thread's work; the last thread closes the device. */
+void warprsa_device_end(warprsa_worker *worker);
+
+/* The thread has ended; waiting for that, until_ns at the latest (false). */
+void warprsa_device_ended(warprsa_worker *worker);
+bool warprsa_device_wait_ended(warprsa_worker *worker, uint64_t until_ns);
+
+/* For the thread that closes the queue: makes the device's threads look at the
+ * queue's state. */
+void warprsa_device_wake(warprsa_queue_device *device);
+
+#endif

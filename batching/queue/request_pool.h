@@ -1,0 +1,156 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The request slots of a queue: their memory, who gets one, and how an answer
+ * passes from a worker to its caller. Knows no device.
+ */
+#ifndef WARPRSA_BATCHING_QUEUE_REQUEST_POOL_H
+#define WARPRSA_BATCHING_QUEUE_REQUEST_POOL_H
+
+#include <stdbool.h>
+
+#include "batching/base/thread_shard.h"
+#include "batching/queue/queue_types.h"
+#include "batching/queue/request.h"
+
+/* What a request needs beside its slot: this process's pointers, which cannot
+ * be mapped elsewhere. Written by the submitter before the slot is QUEUED. */
+typedef struct warprsa_request {
+    warprsa_key *key; /* one reference, dropped by the thread that answers */
+    /* A warprsa_notify. Atomic: read by threads that may find that they come
+     * too late for this use of the slot. */
+    void (*_Atomic wake)(void *arg);
+    void (*_Atomic drop)(void *arg);
+    void *_Atomic arg;
+    _Atomic uint32_t next_free; /* while the slot is free: the next one on the
+                                   stack, plus 1, or 0 */
+    uint32_t next_in_chain;     /* while it is in a chain; plus 1, or 0 */
+    uint32_t failovers;         /* devices that have given it back */
+} warprsa_request;
+
+/* A chain of RUNNING requests that workers have set aside, in the order in
+ * which they came; linked through the requests, so that to set one aside cannot
+ * fail. All zeros: empty. Its user has a lock for it. */
+typedef struct warprsa_request_chain {
+    uint32_t first, last; /* slots, plus 1; first 0: empty */
+} warprsa_request_chain;
+
+/* A stack of free slots that have been used before. `top` holds the top slot's
+ * index plus 1, or 0, in its low half. The high half counts changes: it tells
+ * the stack from an earlier one with the same top (the ABA problem). */
+typedef struct warprsa_free_slots {
+    _Alignas(64) _Atomic uint64_t top;
+} warprsa_free_slots;
+
+typedef struct warprsa_slots {
+    warprsa_slot *slot;
+    warprsa_request *request;
+    unsigned count;
+    uint64_t deadline_ns; /* from submission */
+    warprsa_free_slots free[WARPRSA_THREAD_SHARDS];
+    _Alignas(64) _Atomic uint32_t fresh; /* slots never used yet: from here */
+    _Atomic uint32_t reclaim;            /* where the next search begins */
+} warprsa_slots;
+
+/* How much longer than the deadline a sleeping caller waits, so that a worker
+ * that notices the missed deadline at the same moment can still answer with
+ * the reason. */
+#define WARPRSA_MARGIN_NS UINT64_C(100000000)
+
+/* Allocates; false: no memory. The slots hold secrets, and lie in memory for
+ * such. Those used most come first, and are locked where not all can be. */
+bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
+                        unsigned deadline_ms);
+void warprsa_slots_free(warprsa_slots *slots);
+
+/* The memory they take, in bytes. */
+size_t warprsa_slots_bytes(const warprsa_slots *slots);
+
+/* Takes a free slot, now FILLING; if there is none, one whose answer nobody
+ * collected in twice the deadline. now_ns: warprsa_clock_ns(). False: none.
+ * Any thread. */
+bool warprsa_slots_acquire(warprsa_slots *slots, uint64_t now_ns,
+                           uint32_t *index);
+
+/* By the submitter, of a slot that is FILLING: whom to tell of the answer. */
+void warprsa_slots_set_notify(warprsa_slots *slots, uint32_t index,
+                              warprsa_notify notify);
+
+/* warprsa_slots_claim() will be called for this one soon: fetches what that
+ * changes, which another CPU has written. */
+static inline void warprsa_slots_prefetch(const warprsa_slots *slots,
+                                          uint32_t index)
+{
+    __builtin_prefetch(&slots->request[index]);
+    __builtin_prefetch(&slots->slot[index].word, 1);
+}
+
+/* By a worker that took the slot from its ring: QUEUED to RUNNING. False: it
+ * was abandoned, and is free again. Either way *key is the request's key, and
+ * its reference is the worker's to drop. */
+bool warprsa_slots_claim(warprsa_slots *slots, uint32_t index,
+                         warprsa_key **key);
+
+/* By the worker of a RUNNING request that its device has given back: RUNNING to
+ * QUEUED, to be put into its ring again with its reference to its key. False:
+ * it was abandoned, and is free again; the reference is the worker's to drop.
+ */
+bool warprsa_slots_requeue(warprsa_slots *slots, uint32_t index);
+
+/* By the submitter: QUEUED to ABANDONED. False: a worker has it. The slot stays
+ * in its ring until a worker takes it from there. */
+bool warprsa_slots_cancel(warprsa_slots *slots, warprsa_ticket ticket);
+
+/* By the caller: gives a request up that has no answer yet. False: it has one,
+ * or the caller's wake function is being called, or the ticket is an old one.
+ */
+bool warprsa_slots_withdraw(warprsa_slots *slots, warprsa_ticket ticket);
+
+/* By a worker, of a RUNNING request: whether the caller has given it up. To
+ * compute it would be in vain; warprsa_slots_complete() frees it. */
+static inline bool warprsa_slots_is_abandoned(const warprsa_slots *slots,
+                                              uint32_t index)
+{
+    return (atomic_load_explicit(&slots->slot[index].word,
+                                 memory_order_relaxed) &
+            WARPRSA_SLOT_STATE) == WARPRSA_SLOT_ABANDONED;
+}
+
+/*
+ * Answers a RUNNING request, wakes the thread that sleeps for it, and returns
+ * whom else to tell: the worker then calls `wake`, unless that is NULL. By that
+ * time the answer can be collected, and so can those of the same batch if the
+ * worker answers all of them first. Frees the slot if the caller has given up.
+ * The output is in the slot already.
+ */
+warprsa_notify warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
+                                      warprsa_answer answer,
+                                      warprsa_outcome outcome);
+
+/* Appends a RUNNING request to a chain; takes the first one from it. False: it
+ * is empty. */
+void warprsa_slots_chain(warprsa_slots *slots, warprsa_request_chain *chain,
+                         uint32_t index);
+bool warprsa_slots_unchain(warprsa_slots *slots, warprsa_request_chain *chain,
+                           uint32_t *index);
+
+/* Notifies the callers that wait for a notification and whose deadline has
+ * passed without an answer, so that they collect a REFUSED. By a worker that
+ * has nothing else to do: the one that has the request may hang in its
+ * device's driver. */
+void warprsa_slots_notify_expired(warprsa_slots *slots);
+
+/* warprsa_queue_collect() and warprsa_queue_wait(), which count what this
+ * returns: `size` of what is DONE, and its outcome. */
+warprsa_answer warprsa_slots_collect(warprsa_slots *slots,
+                                     warprsa_ticket ticket, uint8_t *output,
+                                     warprsa_size_class *size,
+                                     warprsa_outcome *outcome);
+warprsa_answer warprsa_slots_wait(warprsa_slots *slots, warprsa_ticket ticket,
+                                  uint8_t *output, warprsa_size_class *size,
+                                  warprsa_outcome *outcome);
+
+/* The ticket of a slot that is FILLING. */
+warprsa_ticket warprsa_slots_ticket(const warprsa_slots *slots, uint32_t index);
+
+#endif

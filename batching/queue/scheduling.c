@@ -1,0 +1,399 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which device takes which requests: see scheduling.h.
+ */
+#include "batching/queue/scheduling.h"
+
+#include <limits.h>
+
+#include "batching/base/clock.h"
+
+enum {
+    /* Fewer requests than this for each of several devices are better done by
+     * one: a GPU takes no longer for them. */
+    SHARE_LEAST = 512,
+    /* A device that computes so many times its granularity has no need of a
+     * batch that is not a multiple of it. */
+    BUSY = 16,
+    /* The whole of a batch's time, in waits_for_cpu; and the part of it from
+     * which on the CPUs are taken to be contended. */
+    WHOLE = 65536,
+    CONTENDED = WHOLE / 8,
+};
+
+/* How many requests of a class are queued; a hint. */
+static uint32_t waiting_of(warprsa_queue *queue, unsigned size)
+{
+    return warprsa_ring_count(&queue->queued[size]) +
+           atomic_load(&queue->turns.count[size]);
+}
+
+/* Of all classes; a hint. */
+static uint32_t waiting_in(warprsa_queue *queue)
+{
+    uint32_t waiting = 0;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        waiting += waiting_of(queue, c);
+    return waiting;
+}
+
+void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
+                                 uint64_t cpu_ns, uint64_t elapsed_ns)
+{
+    _Atomic uint32_t *average = &queue->activity[device].waits_for_cpu;
+    uint32_t old = atomic_load_explicit(average, memory_order_relaxed);
+    uint32_t now = 0;
+
+    if (cpu_ns < elapsed_ns)
+        now = (uint32_t)((elapsed_ns - cpu_ns) * WHOLE / elapsed_ns);
+    /* Both are at most WHOLE: the sum does not overflow. */
+    atomic_store_explicit(average, (7 * old + now) / 8, memory_order_relaxed);
+}
+
+/* Whether threads of CPUs lately had to wait for one. */
+static bool is_contended(const warprsa_queue *queue, unsigned device)
+{
+    return atomic_load_explicit(&queue->activity[device].waits_for_cpu,
+                                memory_order_relaxed) >= CONTENDED;
+}
+
+bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device)
+{
+    const warprsa_queue_engine *engine = warprsa_queue_engine_of(queue, device);
+
+    return engine->on_cpus && !engine->background &&
+           waiting_in(queue) < engine->batch_max;
+}
+
+/* Whether a batch had better wait for the end of another one: threads have to
+ * wait for CPUs that others use, perhaps to submit requests. */
+static bool wants_more(warprsa_queue *queue, unsigned device)
+{
+    return is_contended(queue, device) &&
+           warprsa_queue_would_be_fuller(queue, device);
+}
+
+bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
+                               warprsa_size_class size)
+{
+    const uint32_t ready = atomic_load(&queue->ready);
+
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        if (i != device && ((ready >> i) & 1) != 0 &&
+            (unsigned)size < warprsa_queue_engine_of(queue, i)->engine->classes)
+            return true;
+    return false;
+}
+
+static bool is_paused_at(const warprsa_queue *queue, unsigned device,
+                         uint64_t now_ns)
+{
+    return now_ns < atomic_load(&queue->activity[device].paused_until_ns);
+}
+
+/* Whether it is paused, and there is another device for whatever is queued.
+ * CPUs that only help are none. */
+static bool is_paused(const warprsa_queue *queue, unsigned device)
+{
+    const uint32_t ready = atomic_load(&queue->ready);
+    uint64_t now_ns;
+
+    if (atomic_load_explicit(&queue->activity[device].paused_until_ns,
+                             memory_order_relaxed) == 0)
+        return false;
+    now_ns = warprsa_clock_ns();
+    for (unsigned i = 0;
+         i < WARPRSA_DEVICES_MAX && is_paused_at(queue, device, now_ns); i++)
+        if (i != device && ((ready >> i) & 1) != 0 &&
+            !warprsa_queue_engine_of(queue, i)->on_cpus &&
+            warprsa_queue_engine_of(queue, i)->engine->classes >=
+                warprsa_queue_engine_of(queue, device)->engine->classes &&
+            !is_paused_at(queue, i, now_ns))
+            return true;
+    return false;
+}
+
+/* Whether the CPUs and other devices are chosen among by their answer times. */
+static bool has_answer_times(const warprsa_queue *queue)
+{
+    const warprsa_queue_config *config = &queue->config;
+    bool hosts = false;
+
+    for (unsigned i = 0; i < config->engine_count; i++)
+        hosts = hosts || config->engines[i].engine->comes_and_goes;
+    return hosts && config->router == NULL;
+}
+
+static bool has_background(const warprsa_queue *queue)
+{
+    return queue->config.engines[queue->config.engine_count - 1].background;
+}
+
+void warprsa_queue_note_starved(warprsa_queue *queue, unsigned device)
+{
+    const uint64_t pause_ns = warprsa_starvation_note(
+        &queue->activity[device].starvation, warprsa_clock_ns());
+
+    if (pause_ns != 0)
+        warprsa_queue_trace(
+            queue, 1, "device %u: no CPU is idle for it, tried again in %u s",
+            device, (unsigned)(pause_ns / WARPRSA_NS_PER_SEC));
+}
+
+void warprsa_queue_note_answer(warprsa_queue *queue, unsigned device,
+                               warprsa_size_class size, uint64_t response_ns,
+                               uint64_t batch_ns, uint64_t now_ns)
+{
+    const bool on_cpus = warprsa_queue_engine_of(queue, device)->on_cpus;
+    const bool background = warprsa_queue_engine_of(queue, device)->background;
+
+    if (background || (!on_cpus && has_background(queue)))
+        warprsa_answer_times_note(&queue->background_times, background, size,
+                                  background ? batch_ns : response_ns, now_ns);
+    if (!background && has_answer_times(queue))
+        warprsa_answer_times_note(&queue->times, on_cpus, size,
+                                  on_cpus ? batch_ns : response_ns, now_ns);
+}
+
+/* The classes that the CPUs would answer sooner than the others, which take
+ * them, too. */
+static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
+{
+    const unsigned others = atomic_load(&queue->others_classes);
+    const bool contended = is_contended(queue, device);
+    warprsa_class_set classes = 0;
+    uint64_t now_ns;
+
+    if (others == 0 || !has_answer_times(queue))
+        return 0;
+    now_ns = warprsa_clock_ns();
+    for (unsigned c = 0; c < others; c++)
+        if (warprsa_answer_times_cpus_are_sooner(
+                &queue->times, (warprsa_size_class)c, contended, now_ns))
+            classes |= UINT32_C(1) << c;
+    return classes;
+}
+
+/* Whether a device has so much to compute that a batch can wait until it is a
+ * multiple of the granularity. Its end is not far: something is under way. But
+ * no user waits for the end of another's batch, which may be a long one. */
+static bool is_busy(const warprsa_queue *queue, unsigned device)
+{
+    const unsigned granularity =
+        warprsa_queue_engine_of(queue, device)->engine->granularity;
+
+    return granularity > 1 &&
+           atomic_load(&queue->activity[device].running) >=
+               BUSY * granularity &&
+           !warprsa_keys_are_shared(&queue->keys);
+}
+
+/* Whether a ready device other than the CPUs has a worker with nothing to do:
+ * it takes what is queued, or waits for more. */
+static bool has_idle_other(const warprsa_queue *queue)
+{
+    const uint32_t ready = atomic_load(&queue->ready);
+
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        if (((ready >> i) & 1) != 0 &&
+            !warprsa_queue_engine_of(queue, i)->on_cpus &&
+            atomic_load(&queue->activity[i].eventcount.idle) > 0)
+            return true;
+    return false;
+}
+
+/* Those of these classes of which CPUs in the background take requests now: a
+ * batch's worth is left over by devices that all are saturated, and would be
+ * answered sooner. Not of large classes, whose batches take too long for
+ * patience_ms. None if there is no other device, for then it would be idle time
+ * alone that callers get. */
+static warprsa_class_set helps_with(warprsa_queue *queue, unsigned device,
+                                    warprsa_class_set classes)
+{
+    const unsigned batch_max =
+        warprsa_queue_engine_of(queue, device)->batch_max;
+    warprsa_class_set found = 0;
+    uint64_t now_ns = 0;
+
+    classes &= warprsa_classes_below(atomic_load(&queue->others_classes));
+    if (classes == 0 || has_idle_other(queue))
+        return 0;
+    for (unsigned c = 0; c < WARPRSA_CLASS_LARGE; c++) {
+        if ((classes >> c & 1) == 0 || waiting_of(queue, c) <= batch_max)
+            continue;
+        if (now_ns == 0)
+            now_ns = warprsa_clock_ns();
+        if (!warprsa_starvation_is_paused(&queue->activity[device].starvation,
+                                          now_ns) &&
+            warprsa_answer_times_cpus_are_sooner(
+                &queue->background_times, (warprsa_size_class)c, false, now_ns))
+            found |= UINT32_C(1) << c;
+    }
+    return found;
+}
+
+/* The classes that a device takes now, however few requests are queued. A
+ * submitter that is told no need not notify anybody: it has read `running`
+ * after it queued its request, and the worker that lowers that looks at the
+ * queue afterwards. All four are sequentially consistent. */
+static warprsa_class_set takes(warprsa_queue *queue, unsigned device)
+{
+    const warprsa_device_activity *activity = &queue->activity[device];
+    const warprsa_queue_engine *from = warprsa_queue_engine_of(queue, device);
+    warprsa_class_set classes = warprsa_classes_below(from->engine->classes);
+
+    if (from->background)
+        return helps_with(queue, device, classes);
+    if (is_paused(queue, device))
+        return 0;
+    if (!from->on_cpus)
+        return classes;
+    classes &= ~warprsa_classes_below(atomic_load(&queue->others_classes)) |
+               sooner_on(queue, device);
+    if (atomic_load(&activity->running) != 0 && wants_more(queue, device))
+        return 0;
+    return classes;
+}
+
+/* Of a busy device it counts what is queued of all classes: then the oldest is
+ * taken, however few there are of its class. */
+warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
+{
+    if (is_busy(queue, device) &&
+        waiting_in(queue) <
+            warprsa_queue_engine_of(queue, device)->engine->granularity)
+        return 0;
+    return takes(queue, device);
+}
+
+/* Whether a device takes a request of this class that has just been queued. A
+ * busy one is asked with the fewest looks at what other threads write. That
+ * some are not noticed does no harm: the next batch that ends counts all. */
+static bool takes_queued(warprsa_queue *queue, unsigned device,
+                         warprsa_size_class size)
+{
+    if (warprsa_queue_engine_of(queue, device)->background)
+        return helps_with(queue, device, warprsa_class_alone(size)) != 0;
+    return (!is_busy(queue, device) ||
+            waiting_of(queue, size) >=
+                warprsa_queue_engine_of(queue, device)->engine->granularity) &&
+           (takes(queue, device) >> size & 1) != 0;
+}
+
+/* The place of a device that may take a request of this class among those that
+ * may: less is better. Engines are numbered in the order of preference, those
+ * in the background last; CPUs beside others may only take what they answer
+ * sooner. */
+static unsigned rank_of(const warprsa_queue *queue, unsigned device,
+                        warprsa_size_class size)
+{
+    const bool sooner = warprsa_queue_engine_of(queue, device)->on_cpus &&
+                        !warprsa_queue_engine_of(queue, device)->background &&
+                        queue->config.router == NULL &&
+                        (unsigned)size < atomic_load(&queue->others_classes);
+
+    return sooner ? 0 : 1 + queue->activity[device].engine;
+}
+
+void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size)
+{
+    unsigned count =
+        atomic_load_explicit(&queue->device_count, memory_order_acquire);
+    warprsa_device_activity *best = NULL;
+    unsigned best_rank = UINT_MAX;
+    uint32_t least = UINT32_MAX;
+
+    for (unsigned i = 0; i < count; i++) {
+        warprsa_device_activity *device = &queue->activity[i];
+        unsigned rank;
+        uint32_t running;
+
+        if (!warprsa_eventcount_has_waiter(&device->eventcount) ||
+            !takes_queued(queue, i, size))
+            continue;
+        rank = rank_of(queue, i, size);
+        running = atomic_load_explicit(&device->running, memory_order_relaxed);
+        if (rank < best_rank || (rank == best_rank && running < least)) {
+            best_rank = rank;
+            least = running;
+            best = device;
+        }
+    }
+    if (best != NULL)
+        warprsa_eventcount_notify(&best->eventcount);
+}
+
+void warprsa_queue_pass_on(warprsa_queue *queue, unsigned device)
+{
+    if (!warprsa_queue_engine_of(queue, device)->on_cpus ||
+        warprsa_queue_engine_of(queue, device)->background ||
+        !has_answer_times(queue))
+        return;
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        if (warprsa_queue_has(queue,
+                              warprsa_class_alone((warprsa_size_class)c)))
+            warprsa_queue_notify_idle(queue, (warprsa_size_class)c);
+}
+
+void warprsa_queue_rearm_idle(warprsa_queue *queue)
+{
+    unsigned count = atomic_load(&queue->device_count);
+
+    for (unsigned i = 0; i < count; i++) {
+        warprsa_eventcount *eventcount = &queue->activity[i].eventcount;
+
+        if (atomic_load(&eventcount->idle) == 0)
+            continue;
+        /* The notification that woke one worker has disarmed the eventcount
+         * for the others. Arm it for them, then look for work, in this order:
+         * a submitter that queues later sees it armed. */
+        (void)warprsa_eventcount_prepare_wait(eventcount);
+        if (warprsa_queue_has(queue, warprsa_queue_takes_now(queue, i)))
+            warprsa_eventcount_notify(eventcount);
+    }
+}
+
+void warprsa_queue_wake_all(warprsa_queue *queue)
+{
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        warprsa_eventcount_notify_all(&queue->activity[i].eventcount);
+}
+
+/* The most requests of a class that a batch of this device should have, without
+ * those that would be less than the granularity and can wait. */
+static uint32_t whole_groups(warprsa_queue *queue, unsigned device,
+                             warprsa_size_class size, uint32_t most)
+{
+    const unsigned granularity =
+        warprsa_queue_engine_of(queue, device)->engine->granularity;
+    const uint32_t waiting = waiting_of(queue, size);
+
+    if (!is_busy(queue, device) || waiting < granularity || waiting >= most)
+        return most;
+    return waiting - waiting % granularity;
+}
+
+uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device,
+                             warprsa_size_class size)
+{
+    unsigned count = atomic_load(&queue->device_count);
+    unsigned engine = queue->activity[device].engine;
+    const warprsa_queue_engine *from = &queue->config.engines[engine];
+    uint32_t most =
+        warprsa_engine_batch_max(from->engine, from->batch_max, size);
+    uint32_t idle_devices = 1;
+    uint32_t share;
+
+    for (unsigned i = 0; i < count; i++)
+        idle_devices += i != device && queue->activity[i].engine == engine &&
+                        atomic_load(&queue->activity[i].eventcount.idle) > 0 &&
+                        atomic_load(&queue->activity[i].running) < SHARE_LEAST;
+    if (idle_devices == 1)
+        return whole_groups(queue, device, size, most);
+    share = waiting_in(queue) / idle_devices + 1;
+    if (share < SHARE_LEAST)
+        share = SHARE_LEAST;
+    return share < most ? share : most;
+}

@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which device of a queue takes which requests, how many at once, and whose
+ * idle worker is notified of a new one. All of it by hints: a worker that finds
+ * nothing sleeps again, and one that finds more takes it. Any thread, without
+ * locks, unless something else is said.
+ */
+#ifndef WARPRSA_BATCHING_QUEUE_SCHEDULING_H
+#define WARPRSA_BATCHING_QUEUE_SCHEDULING_H
+
+#include "batching/queue/queue_core.h"
+
+/* A batch of CPUs has taken cpu_ns of CPU time and elapsed_ns by the clock. By
+ * its worker; a race loses a measurement. */
+void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
+                                 uint64_t cpu_ns, uint64_t elapsed_ns);
+
+/* Whether a batch of this device would gain by more requests: less is queued
+ * than it can have, and one that is not full takes the CPU for as long as a
+ * full one. Never of GPUs. */
+bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device);
+
+/* A thread of CPUs in the background has found no CPU for its batch: the device
+ * pauses. By its workers. */
+void warprsa_queue_note_starved(warprsa_queue *queue, unsigned device);
+
+/* Whether a device other than this one takes requests of this class. */
+bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
+                               warprsa_size_class size);
+
+/* The classes of which a worker of this device may take requests now. Of the
+ * classes that other devices take, too, the CPUs take none, for callers need
+ * them; or, beside other hosts, those that they are expected to answer sooner.
+ * In the background they take these while the others are saturated. While
+ * threads of CPUs have to wait for one, a batch that would not be full waits
+ * for the end of another one; and while a device is busy, one with fewer
+ * requests than its engine's granularity. */
+warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue,
+                                          unsigned device);
+
+/* A batch of this device has answered requests of this class at now_ns:
+ * response_ns after they were submitted, batch_ns after it was started. */
+void warprsa_queue_note_answer(warprsa_queue *queue, unsigned device,
+                               warprsa_size_class size, uint64_t response_ns,
+                               uint64_t batch_ns, uint64_t now_ns);
+
+/* After queueing a request of this class: wakes an idle worker that may take
+ * it: of the CPUs if they are expected to answer it sooner, else of the first
+ * engine that has one, and there of the device with the least to do. */
+void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size);
+
+/* By a worker of this device that is about to sleep, and has armed the
+ * eventcount: wakes others for what is queued. CPUs may have been woken for a
+ * request that they would not answer sooner any more. */
+void warprsa_queue_pass_on(warprsa_queue *queue, unsigned device);
+
+/* Makes devices with idle workers ready to be notified again, and wakes one at
+ * once if there is work: by a worker that goes to do something else. */
+void warprsa_queue_rearm_idle(warprsa_queue *queue);
+
+/* Wakes all idle workers. */
+void warprsa_queue_wake_all(warprsa_queue *queue);
+
+/* How many requests of a class a batch of this device may have, so that idle
+ * devices of the same engine get their share. */
+uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device,
+                             warprsa_size_class size);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Who is to blame for wrong results: see judge.h.
+ */
+#include "batching/queue/verdict.h"
+
+#include <stdio.h>
+
+#include "batching/base/clock.h"
+
+/* Whether it is still to be found out who is to blame. */
+static bool is_open_question(const warprsa_worker *worker, size_t i)
+{
+    return worker->tasks[i].status == WARPRSA_CHECK_FAILED &&
+           !warprsa_key_is_wrong(worker->items[i].key);
+}
+
+/* Two threads may find the same. */
+static void key_is_wrong(const warprsa_worker *worker, warprsa_key *key)
+{
+    warprsa_queue *queue = worker->device->queue;
+    char line[80];
+
+    if (atomic_exchange(&key->is_wrong, true))
+        return;
+    warprsa_count(&queue->config.counters->keys_wrong, 1);
+    snprintf(line, sizeof(line),
+             "a key of %u bits has wrong numbers: no device computes with it "
+             "any more",
+             8 * key->modulus_bytes);
+    warprsa_queue_trace_about(queue, key->owner->id, 1, line);
+}
+
+/* False: nothing more is to be found out. */
+static bool judge(warprsa_worker *worker, size_t i)
+{
+    warprsa_key *key = worker->items[i].key;
+
+    switch (warprsa_check_key(key->numbers)) {
+    case WARPRSA_OK:
+        return !warprsa_device_wrong(worker, key->size);
+    case WARPRSA_CHECK_FAILED:
+        key_is_wrong(worker, key);
+        return true;
+    default:
+        return true;
+    }
+}
+
+void warprsa_judge_results(warprsa_worker *worker, size_t count)
+{
+    unsigned looked_at = 0;
+    uint64_t begun_ns;
+    size_t i = 0;
+
+    while (i < count && !is_open_question(worker, i))
+        i++;
+    if (i == count || !warprsa_device_begin_judging(worker))
+        return;
+    begun_ns = warprsa_thread_cpu_ns();
+    for (; i < count && looked_at < WARPRSA_HEALTH_WRONG_MAX; i++) {
+        if (!is_open_question(worker, i))
+            continue;
+        looked_at++;
+        if (!judge(worker, i))
+            break;
+    }
+    warprsa_device_end_judging(worker, warprsa_thread_cpu_ns() - begun_ns);
+}
