@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "batching/queue/engines.h"
-#include "batching/ipc/control_connection.h"
+#include "batching/daemon/client/control_connection.h"
 #include "provider/core.h"
 #include "provider/trace.h"
 

@@ -23,7 +23,7 @@
 
 #include <openssl/types.h>
 
-#include "batching/ipc/control_connection.h"
+#include "batching/daemon/client/control_connection.h"
 #include "provider/algorithms.h"
 #include "provider/config.h"
 #include "provider/core.h"

@@ -15,7 +15,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/base/usable_cpus.h"
-#include "batching/ipc/client.h"
+#include "batching/daemon/client/client.h"
 #include "provider/cancellation.h"
 
 enum {

@@ -17,8 +17,8 @@
 #include <sys/queue.h>
 
 #include "batching/daemon/event_source.h"
-#include "batching/ipc/connection.h"
-#include "batching/ipc/control_connection.h"
+#include "batching/daemon/client/session_connection.h"
+#include "batching/daemon/client/control_connection.h"
 
 enum {
     WARPRSA_UPSTREAM_WHY = 160,

@@ -29,7 +29,7 @@
 #include <openssl/rsa.h>
 
 #include "batching/base/clock.h"
-#include "batching/ipc/client.h"
+#include "batching/daemon/client/client.h"
 #include "tests/bench/made_up_key.h"
 #include "tests/unit/support/hostile_client.h"
 

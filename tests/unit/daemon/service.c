@@ -17,7 +17,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/daemon/user_quota.h"
-#include "batching/ipc/client_private.h"
+#include "batching/daemon/client/client_private.h"
 #include "batching/queue/queue_core.h"
 
 enum {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "batching/daemon/server.h"
-#include "batching/ipc/client.h"
+#include "batching/daemon/client/client.h"
 #include "tests/unit/support/raw_client.h"
 
 /* The functions of a client. */

@@ -9,7 +9,7 @@
 
 #include "tests/unit/support/wait_until.h"
 
-#include "batching/ipc/control_connection.h"
+#include "batching/daemon/client/control_connection.h"
 #include "batching/ipc/message.h"
 #include "batching/ipc/shm.h"
 #include "batching/queue/queue_types.h"

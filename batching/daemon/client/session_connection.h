@@ -5,8 +5,8 @@
  * shared memory, and what the client knows of its slots, keys and notifiers. A
  * client (client.c) has one connection at a time; each is used by many threads.
  */
-#ifndef WARPRSA_BATCHING_IPC_CONNECTION_H
-#define WARPRSA_BATCHING_IPC_CONNECTION_H
+#ifndef WARPRSA_BATCHING_DAEMON_CLIENT_SESSION_CONNECTION_H
+#define WARPRSA_BATCHING_DAEMON_CLIENT_SESSION_CONNECTION_H
 
 #include "batching/base/id_pool.h"
 #include "batching/base/own_fd.h"

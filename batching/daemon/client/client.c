@@ -16,7 +16,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/base/timed_lock.h"
-#include "batching/ipc/client_private.h"
+#include "batching/daemon/client/client_private.h"
 
 enum {
     RETRY_MIN_MS = 100,

@@ -5,15 +5,15 @@
  * disconnects; client_keys.c, client_notifiers.c and client_requests.c are the
  * functions of backend.h for keys, notifiers and requests.
  */
-#ifndef WARPRSA_BATCHING_IPC_CLIENT_PRIVATE_H
-#define WARPRSA_BATCHING_IPC_CLIENT_PRIVATE_H
+#ifndef WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_PRIVATE_H
+#define WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_PRIVATE_H
 
 #include <pthread.h>
 #include <sys/queue.h>
 
-#include "batching/ipc/busy.h"
-#include "batching/ipc/client.h"
-#include "batching/ipc/connection.h"
+#include "batching/daemon/client/busy.h"
+#include "batching/daemon/client/client.h"
+#include "batching/daemon/client/session_connection.h"
 
 enum {
     WARPRSA_CLIENT_BUCKETS = 256, /* of the hash table of keys */

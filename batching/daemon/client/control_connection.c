@@ -3,7 +3,7 @@
  *
  * The client's end of a control connection; see control_connection.h.
  */
-#include "batching/ipc/control_connection.h"
+#include "batching/daemon/client/control_connection.h"
 
 #include <errno.h>
 #include <stdio.h>

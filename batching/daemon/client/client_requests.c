@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "batching/base/clock.h"
-#include "batching/ipc/client_private.h"
+#include "batching/daemon/client/client_private.h"
 
 enum {
     /* How much longer than the deadline a caller sleeps. The daemon may have

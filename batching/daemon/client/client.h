@@ -6,11 +6,11 @@
  * no daemon runs, or none any more, operations are refused, and the client
  * tries to connect again from time to time, at an operation of the process.
  */
-#ifndef WARPRSA_BATCHING_IPC_CLIENT_H
-#define WARPRSA_BATCHING_IPC_CLIENT_H
+#ifndef WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_H
+#define WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_H
 
 #include "batching/queue/backend.h"
-#include "batching/ipc/control_connection.h"
+#include "batching/daemon/client/control_connection.h"
 
 typedef struct warprsa_client warprsa_client;
 

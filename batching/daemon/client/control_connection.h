@@ -6,8 +6,8 @@
  * its own through it without having to reach the daemon's socket. Nothing here
  * waits for the daemon.
  */
-#ifndef WARPRSA_BATCHING_IPC_CONTROL_CONNECTION_H
-#define WARPRSA_BATCHING_IPC_CONTROL_CONNECTION_H
+#ifndef WARPRSA_BATCHING_DAEMON_CLIENT_CONTROL_CONNECTION_H
+#define WARPRSA_BATCHING_DAEMON_CLIENT_CONTROL_CONNECTION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  *
  * A client process's connection to the daemon; see connection.h.
  */
-#include "batching/ipc/connection.h"
+#include "batching/daemon/client/session_connection.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/ipc/busy.h"
-#include "batching/ipc/control_connection.h"
+#include "batching/daemon/client/busy.h"
+#include "batching/daemon/client/control_connection.h"
 
 /* States of a slot, the word's remainder by STATES. */
 enum {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/ipc/client_private.h"
+#include "batching/daemon/client/client_private.h"
 
 /* With the lock held. */
 static warprsa_backend_key *find_key(struct warprsa_backend_key_list *bucket,

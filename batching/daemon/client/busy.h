@@ -10,8 +10,8 @@
  * there is no CPU for the daemon, there is none for a client that wakes up
  * either, and its naps take longer than they should.
  */
-#ifndef WARPRSA_BATCHING_IPC_BUSY_H
-#define WARPRSA_BATCHING_IPC_BUSY_H
+#ifndef WARPRSA_BATCHING_DAEMON_CLIENT_BUSY_H
+#define WARPRSA_BATCHING_DAEMON_CLIENT_BUSY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "batching/ipc/client_private.h"
+#include "batching/daemon/client/client_private.h"
 #include "batching/ipc/message.h"
 
 enum {

@@ -3,7 +3,7 @@
  *
  * Whether a daemon is busy or hangs; see busy.h.
  */
-#include "batching/ipc/busy.h"
+#include "batching/daemon/client/busy.h"
 
 #include <poll.h>
 #include <sys/socket.h>
