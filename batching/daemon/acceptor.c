@@ -30,7 +30,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/daemon/disposal.h"
-#include "batching/ipc/message.h"
+#include "batching/daemon/wire/message.h"
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* Linux 6.16, later than most headers */

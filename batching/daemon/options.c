@@ -14,7 +14,7 @@
 #include "batching/daemon/option_table.h"
 #include "batching/daemon/server.h"
 #include "batching/queue/engines.h"
-#include "batching/ipc/protocol.h"
+#include "batching/daemon/wire/protocol.h"
 
 static bool parse_cpu_threads(const warprsa_option *option, const char *text,
                               void *field)

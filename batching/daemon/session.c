@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/ipc/message.h"
+#include "batching/daemon/wire/message.h"
 
 enum {
     /* A turn, after which others have theirs. What is begun then is finished: a

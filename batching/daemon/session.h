@@ -17,8 +17,8 @@
 #include "batching/daemon/event_source.h"
 #include "batching/daemon/rounds.h"
 #include "batching/daemon/server_context.h"
-#include "batching/ipc/protocol.h"
-#include "batching/ipc/shm.h"
+#include "batching/daemon/wire/protocol.h"
+#include "batching/daemon/wire/shm.h"
 
 struct warprsa_pending;
 struct warprsa_session;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "batching/ipc/protocol.h"
+#include "batching/daemon/wire/protocol.h"
 #include "batching/remote/server.h"
 
 #define FIELD(name) offsetof(warprsa_gateway_options, name)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/ipc/message.h"
+#include "batching/daemon/wire/message.h"
 
 enum {
     RETRY_MS = 250,

@@ -38,8 +38,8 @@ sound_tree() {
     include batching/queue/queue.h gpu/engine.h batching/base/ring.h
     include batching/queue_private.h batching/queue/queue.h
     include batching/queue/queue.c batching/queue_private.h
-    include batching/ipc/shm.h batching/queue/queue.h
-    include provider/core.h batching/ipc/shm.h
+    include batching/daemon/wire/shm.h batching/queue/queue.h
+    include provider/core.h batching/daemon/wire/shm.h
     include tests/unit/any.c batching/queue/queue.h provider/core.h
 }
 
@@ -67,7 +67,7 @@ put gpu/status.h
 include batching/queue/queue.h gpu/status.h
 finds "gpu/engine.h is the only header of gpu/ for others"
 
-include batching/queue/queue.c batching/ipc/shm.h
+include batching/queue/queue.c batching/daemon/wire/shm.h
 finds "batching may not include batching/ipc"
 
 include provider/core.h tests/unit/any.c

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "batching/daemon/client/client_private.h"
-#include "batching/ipc/message.h"
+#include "batching/daemon/wire/message.h"
 
 enum {
     /* A notifier's number is its number on the connection, which is below

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "batching/base/own_fd.h"
-#include "batching/ipc/message.h"
+#include "batching/daemon/wire/message.h"
 
 enum {
     WARPRSA_SOCKET_PATH_SIZE = 108, /* sun_path, with its zero */

@@ -10,8 +10,8 @@
 
 #include "batching/base/id_pool.h"
 #include "batching/base/own_fd.h"
-#include "batching/ipc/protocol.h"
-#include "batching/ipc/shm.h"
+#include "batching/daemon/wire/protocol.h"
+#include "batching/daemon/wire/shm.h"
 #include "batching/queue/queue.h"
 
 /* What the client knows of a slot. The word is the slot's generation, shifted,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "batching/daemon/systemd.h"
-#include "batching/ipc/message.h"
+#include "batching/daemon/wire/message.h"
 
 enum {
     LINES = sizeof(((test_server *)0)->lines) /

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/ipc/message.h"
-#include "batching/ipc/shm.h"
+#include "batching/daemon/wire/message.h"
+#include "batching/daemon/wire/shm.h"
 #include "tests/unit/support/emulator.h"
 
 #ifndef SO_PASSPIDFD

@@ -10,8 +10,8 @@
 #include "tests/unit/support/wait_until.h"
 
 #include "batching/daemon/client/control_connection.h"
-#include "batching/ipc/message.h"
-#include "batching/ipc/shm.h"
+#include "batching/daemon/wire/message.h"
+#include "batching/daemon/wire/shm.h"
 #include "batching/queue/queue_types.h"
 
 /* Whether something can be read there, or has ended, within LONG_MS. */

@@ -3,7 +3,7 @@
  *
  * The memory that a client shares with the daemon; see shm.h.
  */
-#include "batching/ipc/shm.h"
+#include "batching/daemon/wire/shm.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,13 +6,13 @@
  * end, and nothing is believed of what is received but its size and its
  * version, which are checked.
  */
-#ifndef WARPRSA_BATCHING_IPC_MESSAGE_H
-#define WARPRSA_BATCHING_IPC_MESSAGE_H
+#ifndef WARPRSA_BATCHING_DAEMON_WIRE_MESSAGE_H
+#define WARPRSA_BATCHING_DAEMON_WIRE_MESSAGE_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "batching/ipc/protocol.h"
+#include "batching/daemon/wire/protocol.h"
 
 typedef enum warprsa_received {
     WARPRSA_RECEIVED,

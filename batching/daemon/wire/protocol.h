@@ -45,8 +45,8 @@
  * these rules is disconnected; one that asks for something it can't have is
  * refused. The client trusts the daemon, which is given its private keys.
  */
-#ifndef WARPRSA_BATCHING_IPC_PROTOCOL_H
-#define WARPRSA_BATCHING_IPC_PROTOCOL_H
+#ifndef WARPRSA_BATCHING_DAEMON_WIRE_PROTOCOL_H
+#define WARPRSA_BATCHING_DAEMON_WIRE_PROTOCOL_H
 
 #include <stdint.h>
 

@@ -14,8 +14,8 @@
  * daemon's until `answered` equals the request's `generation`. The client does
  * not use the slot again before, so that an answer can't meet a later request.
  */
-#ifndef WARPRSA_BATCHING_IPC_SHM_H
-#define WARPRSA_BATCHING_IPC_SHM_H
+#ifndef WARPRSA_BATCHING_DAEMON_WIRE_SHM_H
+#define WARPRSA_BATCHING_DAEMON_WIRE_SHM_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@
 
 #include "batching/base/ring.h"
 #include "batching/queue/counters.h"
-#include "batching/ipc/protocol.h"
+#include "batching/daemon/wire/protocol.h"
 
 /* What the client notifies the daemon of, bits of `notify_flags`. */
 enum {

@@ -3,7 +3,7 @@
  *
  * Sending and receiving messages on Unix sockets; see message.h.
  */
-#include "batching/ipc/message.h"
+#include "batching/daemon/wire/message.h"
 
 #include <errno.h>
 #include <string.h>
