@@ -11,7 +11,7 @@
 
 #include "batching/base/config_value.h"
 #include "batching/daemon/network.h"
-#include "batching/daemon/option_table.h"
+#include "batching/daemon/process/option_table.h"
 #include "batching/daemon/server.h"
 #include "batching/queue/engines.h"
 #include "batching/daemon/wire/protocol.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "batching/daemon/option_table.h"
+#include "batching/daemon/process/option_table.h"
 
 #define WARPRSA_GATEWAY_USER "warprsa-gateway" /* the default */
 

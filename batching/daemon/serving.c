@@ -20,10 +20,10 @@
 #include "batching/base/clock.h"
 #include "batching/base/log_budget.h"
 #include "batching/daemon/network.h"
-#include "batching/daemon/process_limits.h"
-#include "batching/daemon/secrets.h"
+#include "batching/daemon/process/process_limits.h"
+#include "batching/daemon/process/secrets.h"
 #include "batching/daemon/server.h"
-#include "batching/daemon/supervisor.h"
+#include "batching/daemon/process/supervisor.h"
 #include "batching/queue/engines.h"
 
 enum {

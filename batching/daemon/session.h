@@ -14,8 +14,8 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "batching/daemon/event_source.h"
-#include "batching/daemon/rounds.h"
+#include "batching/daemon/process/event_source.h"
+#include "batching/daemon/process/rounds.h"
 #include "batching/daemon/server_context.h"
 #include "batching/daemon/wire/protocol.h"
 #include "batching/daemon/wire/shm.h"

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "batching/base/own_fd.h"
-#include "batching/daemon/secrets.h"
+#include "batching/daemon/process/secrets.h"
 #include "batching/daemon/serving.h"
-#include "batching/daemon/supervisor.h"
-#include "batching/daemon/systemd.h"
+#include "batching/daemon/process/supervisor.h"
+#include "batching/daemon/process/systemd.h"
 
 enum {
     EXIT_USAGE = 2,

@@ -10,8 +10,8 @@
 
 #include <netinet/in.h>
 
-#include "batching/daemon/event_source.h"
-#include "batching/daemon/rounds.h"
+#include "batching/daemon/process/event_source.h"
+#include "batching/daemon/process/rounds.h"
 #include "batching/remote/health.h"
 #include "batching/remote/operate.h"
 #include "batching/remote/strangers.h"

@@ -13,9 +13,9 @@
 #include <time.h>
 
 #include "batching/base/own_fd.h"
-#include "batching/daemon/process_limits.h"
-#include "batching/daemon/secrets.h"
-#include "batching/daemon/supervisor.h"
+#include "batching/daemon/process/process_limits.h"
+#include "batching/daemon/process/secrets.h"
+#include "batching/daemon/process/supervisor.h"
 #include "batching/remote/gateway_options.h"
 #include "batching/remote/server.h"
 

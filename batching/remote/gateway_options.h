@@ -6,7 +6,7 @@
 #ifndef WARPRSA_BATCHING_REMOTE_GATEWAY_OPTIONS_H
 #define WARPRSA_BATCHING_REMOTE_GATEWAY_OPTIONS_H
 
-#include "batching/daemon/option_table.h"
+#include "batching/daemon/process/option_table.h"
 
 typedef struct warprsa_gateway_options {
     warprsa_common_options common;

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "batching/daemon/event_source.h"
+#include "batching/daemon/process/event_source.h"
 #include "batching/daemon/client/session_connection.h"
 #include "batching/daemon/client/control_connection.h"
 

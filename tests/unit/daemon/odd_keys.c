@@ -20,7 +20,7 @@
 #include <openssl/rsa.h>
 
 #include "batching/daemon/server.h"
-#include "batching/daemon/systemd.h"
+#include "batching/daemon/process/systemd.h"
 
 enum {
     BITS = 1024,

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "batching/daemon/rounds.h"
+#include "batching/daemon/process/rounds.h"
 #include "batching/daemon/user_quota.h"
 
 enum {

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/daemon/supervisor.h"
+#include "batching/daemon/process/supervisor.h"
 
 enum {
     STARTS_MAX = 16,

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "batching/daemon/systemd.h"
+#include "batching/daemon/process/systemd.h"
 #include "batching/daemon/wire/message.h"
 
 enum {

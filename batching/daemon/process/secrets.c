@@ -3,7 +3,7 @@
  *
  * The daemon's secrets; see secrets.h.
  */
-#include "batching/daemon/secrets.h"
+#include "batching/daemon/process/secrets.h"
 
 #include <errno.h>
 #include <stdio.h>

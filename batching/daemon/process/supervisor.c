@@ -3,7 +3,7 @@
  *
  * The supervisor of the serving process; see supervisor.h.
  */
-#include "batching/daemon/supervisor.h"
+#include "batching/daemon/process/supervisor.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,7 +21,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/daemon/server_config.h"
-#include "batching/daemon/systemd.h"
+#include "batching/daemon/process/systemd.h"
 
 enum {
     TICK_MS = 1000,

@@ -3,7 +3,7 @@
  *
  * Turns by owner; see rounds.h.
  */
-#include "batching/daemon/rounds.h"
+#include "batching/daemon/process/rounds.h"
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  *
  * What a process that serves many asks of the system for itself.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_PROCESS_LIMITS_H
-#define WARPRSA_BATCHING_DAEMON_PROCESS_LIMITS_H
+#ifndef WARPRSA_BATCHING_DAEMON_PROCESS_PROCESS_LIMITS_H
+#define WARPRSA_BATCHING_DAEMON_PROCESS_PROCESS_LIMITS_H
 
 /*
  * Descriptors for every client and every async job of theirs: as many as the

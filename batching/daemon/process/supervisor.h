@@ -12,8 +12,8 @@
  * nothing of a client. From the serving process it takes reports of a fixed
  * size.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_SUPERVISOR_H
-#define WARPRSA_BATCHING_DAEMON_SUPERVISOR_H
+#ifndef WARPRSA_BATCHING_DAEMON_PROCESS_SUPERVISOR_H
+#define WARPRSA_BATCHING_DAEMON_PROCESS_SUPERVISOR_H
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
  *
  * Limits of a process that serves many; see process_limits.h.
  */
-#include "batching/daemon/process_limits.h"
+#include "batching/daemon/process/process_limits.h"
 
 #include <malloc.h>
 #include <sys/resource.h>

@@ -5,8 +5,8 @@
  * that stays in the process. Nothing here comes from a client but a private
  * key, whose id is computed.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_SECRETS_H
-#define WARPRSA_BATCHING_DAEMON_SECRETS_H
+#ifndef WARPRSA_BATCHING_DAEMON_PROCESS_SECRETS_H
+#define WARPRSA_BATCHING_DAEMON_PROCESS_SECRETS_H
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
  *
  * Watched descriptors; see event_source.h.
  */
-#include "batching/daemon/event_source.h"
+#include "batching/daemon/process/event_source.h"
 
 #include <unistd.h>
 

@@ -7,8 +7,8 @@
  * dozen libraries with it. Everything here comes from systemd or the
  * administrator, nothing from a client.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_SYSTEMD_H
-#define WARPRSA_BATCHING_DAEMON_SYSTEMD_H
+#ifndef WARPRSA_BATCHING_DAEMON_PROCESS_SYSTEMD_H
+#define WARPRSA_BATCHING_DAEMON_PROCESS_SYSTEMD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  *
  * Reading and describing the options of a table; see option_table.h.
  */
-#include "batching/daemon/option_table.h"
+#include "batching/daemon/process/option_table.h"
 
 #include <ctype.h>
 #include <errno.h>

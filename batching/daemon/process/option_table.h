@@ -7,8 +7,8 @@
  * are reported; no client has a part in them. A program has one table, from
  * which its options are parsed, checked and described.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_OPTION_TABLE_H
-#define WARPRSA_BATCHING_DAEMON_OPTION_TABLE_H
+#ifndef WARPRSA_BATCHING_DAEMON_PROCESS_OPTION_TABLE_H
+#define WARPRSA_BATCHING_DAEMON_PROCESS_OPTION_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

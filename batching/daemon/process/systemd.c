@@ -3,7 +3,7 @@
  *
  * The daemon as a service of systemd; see systemd.h.
  */
-#include "batching/daemon/systemd.h"
+#include "batching/daemon/process/systemd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,8 +11,8 @@
  *
  * One thread's; no locks.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_ROUNDS_H
-#define WARPRSA_BATCHING_DAEMON_ROUNDS_H
+#ifndef WARPRSA_BATCHING_DAEMON_PROCESS_ROUNDS_H
+#define WARPRSA_BATCHING_DAEMON_PROCESS_ROUNDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * when it is ready. Knows of no client: what a descriptor brings is judged by
  * the function.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_EVENT_SOURCE_H
-#define WARPRSA_BATCHING_DAEMON_EVENT_SOURCE_H
+#ifndef WARPRSA_BATCHING_DAEMON_PROCESS_EVENT_SOURCE_H
+#define WARPRSA_BATCHING_DAEMON_PROCESS_EVENT_SOURCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
