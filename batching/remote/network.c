@@ -3,9 +3,9 @@
  *
  * For warprsad-remote, which has the network; see daemon/network.h.
  */
-#include "batching/daemon/network.h"
+#include "batching/daemon/server/network.h"
 
-#include "batching/daemon/options.h"
+#include "batching/daemon/server/options.h"
 #include "batching/remote/engine.h"
 #include "batching/remote/hosts.h"
 

@@ -16,7 +16,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/base/log_budget.h"
-#include "batching/daemon/server_context.h"
+#include "batching/daemon/server/server_context.h"
 #include "tests/unit/support/emulator.h"
 
 #if defined(__has_feature)

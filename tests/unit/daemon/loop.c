@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/daemon/event_loop.h"
-#include "batching/daemon/user_quota.h"
+#include "batching/daemon/server/event_loop.h"
+#include "batching/daemon/server/user_quota.h"
 #include "batching/queue/queue_core.h"
 #include "tests/unit/support/raw_client.h"
 

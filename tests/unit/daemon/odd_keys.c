@@ -19,7 +19,7 @@
 
 #include <openssl/rsa.h>
 
-#include "batching/daemon/server.h"
+#include "batching/daemon/server/server.h"
 #include "batching/daemon/process/systemd.h"
 
 enum {

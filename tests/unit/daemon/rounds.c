@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "batching/daemon/process/rounds.h"
-#include "batching/daemon/user_quota.h"
+#include "batching/daemon/server/user_quota.h"
 
 enum {
     MANY = 700,

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "batching/daemon/server.h"
+#include "batching/daemon/server/server.h"
 #include "batching/daemon/client/client.h"
 #include "tests/unit/support/raw_client.h"
 

@@ -3,7 +3,7 @@
  *
  * Seats of users: a list of those that have any. See user_quota.h.
  */
-#include "batching/daemon/user_quota.h"
+#include "batching/daemon/server/user_quota.h"
 
 #include <stdlib.h>
 

@@ -16,7 +16,7 @@
  * A client that breaks the protocol is disconnected: the provider's own client
  * never does. A client that asks for something it can't have is refused.
  */
-#include "batching/daemon/session.h"
+#include "batching/daemon/server/session.h"
 
 #include <errno.h>
 #include <stdlib.h>

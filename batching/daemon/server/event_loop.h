@@ -4,13 +4,13 @@
  * An event loop: a thread that does everything for some of the clients, by one
  * epoll instance. It looks at nothing that a client sends: session.c does.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_EVENT_LOOP_H
-#define WARPRSA_BATCHING_DAEMON_EVENT_LOOP_H
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_EVENT_LOOP_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_EVENT_LOOP_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "batching/daemon/session.h"
+#include "batching/daemon/server/session.h"
 
 typedef struct warprsa_event_loop {
     warprsa_session_host host;

@@ -4,13 +4,13 @@
  * The acceptor: the thread that accepts control connections and makes a session
  * for each process that asks for one over them.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_ACCEPTOR_H
-#define WARPRSA_BATCHING_DAEMON_ACCEPTOR_H
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_ACCEPTOR_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_ACCEPTOR_H
 
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "batching/daemon/event_loop.h"
+#include "batching/daemon/server/event_loop.h"
 
 typedef struct warprsa_acceptor {
     warprsa_server_context *context;

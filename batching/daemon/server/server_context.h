@@ -6,8 +6,8 @@
  * nothing in it comes from a client but the user id, which the kernel vouches
  * for.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_SERVER_CONTEXT_H
-#define WARPRSA_BATCHING_DAEMON_SERVER_CONTEXT_H
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_SERVER_CONTEXT_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_SERVER_CONTEXT_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,8 +15,8 @@
 
 #include "batching/base/log_budget.h"
 #include "batching/base/subuids.h"
-#include "batching/daemon/server_config.h"
-#include "batching/daemon/user_quota.h"
+#include "batching/daemon/server/server_config.h"
+#include "batching/daemon/server/user_quota.h"
 
 typedef struct warprsa_server_context {
     warprsa_server_config config; /* constant but for its limits */

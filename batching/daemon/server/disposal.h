@@ -15,14 +15,14 @@
  * the waits that signals can end, which those for TCP sockets are, after a
  * millisecond.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_DISPOSAL_H
-#define WARPRSA_BATCHING_DAEMON_DISPOSAL_H
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_DISPOSAL_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_DISPOSAL_H
 
 #include <stdbool.h>
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "batching/daemon/user_quota.h"
+#include "batching/daemon/server/user_quota.h"
 
 typedef struct warprsa_disposal warprsa_disposal;
 

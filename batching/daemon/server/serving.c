@@ -3,7 +3,7 @@
  *
  * The serving process; see serving.h. It meets no client: the server does.
  */
-#include "batching/daemon/serving.h"
+#include "batching/daemon/server/serving.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -19,10 +19,10 @@
 #include "batching/queue/background.h"
 #include "batching/base/clock.h"
 #include "batching/base/log_budget.h"
-#include "batching/daemon/network.h"
+#include "batching/daemon/server/network.h"
 #include "batching/daemon/process/process_limits.h"
 #include "batching/daemon/process/secrets.h"
-#include "batching/daemon/server.h"
+#include "batching/daemon/server/server.h"
 #include "batching/daemon/process/supervisor.h"
 #include "batching/queue/engines.h"
 

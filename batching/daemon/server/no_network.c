@@ -3,7 +3,7 @@
  *
  * For warprsad, which has no network; see network.h.
  */
-#include "batching/daemon/network.h"
+#include "batching/daemon/server/network.h"
 
 const warprsa_network *warprsa_network_get(void)
 {

@@ -6,8 +6,8 @@
  * number of an identity of the network, as the gateway says (session.h); it is
  * never what a client says.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_USER_QUOTA_H
-#define WARPRSA_BATCHING_DAEMON_USER_QUOTA_H
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_USER_QUOTA_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_USER_QUOTA_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * An event loop of the daemon; see event_loop.h. It never waits for a client,
  * and believes nothing of one: a session decides what its client's bytes mean.
  */
-#include "batching/daemon/event_loop.h"
+#include "batching/daemon/server/event_loop.h"
 
 #include <errno.h>
 #include <sched.h>

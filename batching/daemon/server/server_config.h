@@ -5,8 +5,8 @@
  * the queue that computes. All of it comes from the administrator, nothing from
  * a client.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_SERVER_CONFIG_H
-#define WARPRSA_BATCHING_DAEMON_SERVER_CONFIG_H
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_SERVER_CONFIG_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_SERVER_CONFIG_H
 
 #include <stdbool.h>
 #include <sys/types.h>

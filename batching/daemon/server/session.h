@@ -5,8 +5,8 @@
  * its keys, its notifiers and its requests under way. One event loop runs it,
  * and nothing of it is shared between threads but what session_host says.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_SESSION_H
-#define WARPRSA_BATCHING_DAEMON_SESSION_H
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_SESSION_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_SESSION_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 #include "batching/daemon/process/event_source.h"
 #include "batching/daemon/process/rounds.h"
-#include "batching/daemon/server_context.h"
+#include "batching/daemon/server/server_context.h"
 #include "batching/daemon/wire/protocol.h"
 #include "batching/daemon/wire/shm.h"
 

@@ -4,16 +4,16 @@
  * The life of the daemon's server; see server.h. It meets no client: acceptor.c
  * and session.c do.
  */
-#include "batching/daemon/server.h"
+#include "batching/daemon/server/server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "batching/base/clock.h"
-#include "batching/daemon/acceptor.h"
-#include "batching/daemon/event_loop.h"
-#include "batching/daemon/server_context.h"
+#include "batching/daemon/server/acceptor.h"
+#include "batching/daemon/server/event_loop.h"
+#include "batching/daemon/server/server_context.h"
 
 struct warprsa_server {
     warprsa_server_context context;

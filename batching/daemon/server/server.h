@@ -14,13 +14,13 @@
  * it sends and shares is checked in two files, acceptor.c (what comes over a
  * control connection) and session.c (the shared memory).
  */
-#ifndef WARPRSA_BATCHING_DAEMON_SERVER_H
-#define WARPRSA_BATCHING_DAEMON_SERVER_H
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_SERVER_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_SERVER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "batching/daemon/server_config.h"
+#include "batching/daemon/server/server_config.h"
 
 typedef struct warprsa_server warprsa_server;
 

@@ -3,8 +3,8 @@
  *
  * The daemon's options; see option_table.h for how they are written.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_OPTIONS_H
-#define WARPRSA_BATCHING_DAEMON_OPTIONS_H
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_OPTIONS_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

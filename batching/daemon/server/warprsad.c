@@ -11,7 +11,7 @@
 
 #include "batching/base/own_fd.h"
 #include "batching/daemon/process/secrets.h"
-#include "batching/daemon/serving.h"
+#include "batching/daemon/server/serving.h"
 #include "batching/daemon/process/supervisor.h"
 #include "batching/daemon/process/systemd.h"
 

@@ -4,15 +4,15 @@
  * The daemon's options: one table, from which they are parsed, checked and
  * described. See options.h.
  */
-#include "batching/daemon/options.h"
+#include "batching/daemon/server/options.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "batching/base/config_value.h"
-#include "batching/daemon/network.h"
+#include "batching/daemon/server/network.h"
 #include "batching/daemon/process/option_table.h"
-#include "batching/daemon/server.h"
+#include "batching/daemon/server/server.h"
 #include "batching/queue/engines.h"
 #include "batching/daemon/wire/protocol.h"
 

@@ -4,11 +4,11 @@
  * The serving process: queue, server (server.h) and secrets of the daemon, and
  * the watch over them. The supervisor (supervisor.h) starts it.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_SERVING_H
-#define WARPRSA_BATCHING_DAEMON_SERVING_H
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_SERVING_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_SERVING_H
 
-#include "batching/daemon/options.h"
-#include "batching/daemon/server_config.h"
+#include "batching/daemon/server/options.h"
+#include "batching/daemon/server/server_config.h"
 
 /* Exit statuses beside EXIT_SUCCESS, told to stop, and EXIT_FAILURE, could not
  * start. */

@@ -3,7 +3,7 @@
  *
  * What all threads of the daemon's server share; see server_context.h.
  */
-#include "batching/daemon/server_context.h"
+#include "batching/daemon/server/server_context.h"
 
 #include <limits.h>
 #include <stdarg.h>

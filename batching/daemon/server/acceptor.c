@@ -16,7 +16,7 @@
  * is switched off. Everywhere, messages with descriptors stay unread, and
  * disposal.h closes the connection.
  */
-#include "batching/daemon/acceptor.h"
+#include "batching/daemon/server/acceptor.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/daemon/disposal.h"
+#include "batching/daemon/server/disposal.h"
 #include "batching/daemon/wire/message.h"
 
 #ifndef SO_PASSRIGHTS

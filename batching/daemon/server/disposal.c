@@ -3,7 +3,7 @@
  *
  * The closing of clients' control connections; see disposal.h.
  */
-#include "batching/daemon/disposal.h"
+#include "batching/daemon/server/disposal.h"
 
 #include <pthread.h>
 #include <signal.h>

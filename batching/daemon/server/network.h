@@ -4,8 +4,8 @@
  * What the daemon knows of the network. warprsad has no network: its code is in
  * warprsad-remote alone, the same daemon with batching/remote.
  */
-#ifndef WARPRSA_BATCHING_DAEMON_NETWORK_H
-#define WARPRSA_BATCHING_DAEMON_NETWORK_H
+#ifndef WARPRSA_BATCHING_DAEMON_SERVER_NETWORK_H
+#define WARPRSA_BATCHING_DAEMON_SERVER_NETWORK_H
 
 #include <stdbool.h>
 #include <stddef.h>
