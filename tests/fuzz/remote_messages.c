@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/remote/messages.h"
+#include "batching/remote/wire/messages.h"
 
 enum {
     ROOM = WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX,

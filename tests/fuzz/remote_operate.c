@@ -12,7 +12,7 @@
 
 #include <sys/epoll.h>
 
-#include "batching/remote/operate.h"
+#include "batching/remote/server/operate.h"
 
 enum {
     STEPS = 64,

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Messages sent and echoed by batching/remote/http2.c: the counterpart of
+ * Messages sent and echoed by batching/remote/wire/http2.c: the counterpart of
  * grpc_echo.cc, which prints the same line. Two processes, mutual TLS 1.3 over
  * the loopback interface, one stream.
  *
@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/remote/address.h"
-#include "batching/remote/http2.h"
+#include "batching/remote/wire/address.h"
+#include "batching/remote/wire/http2.h"
 
 enum {
     BYTES_MAX = 1 << 20,

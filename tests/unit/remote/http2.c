@@ -19,7 +19,7 @@
 
 #include <openssl/err.h>
 
-#include "batching/remote/http2.h"
+#include "batching/remote/wire/http2.h"
 
 enum {
     WIRE = 1 << 20,

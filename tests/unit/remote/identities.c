@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/remote/identities.h"
+#include "batching/remote/server/identities.h"
 
 static char path[] = "/tmp/warprsa-identities-XXXXXX";
 static char why[256];

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/remote/messages.h"
-#include "batching/remote/protobuf.h"
+#include "batching/remote/wire/messages.h"
+#include "batching/remote/wire/protobuf.h"
 
 enum {
     ROOM = WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX,

@@ -10,7 +10,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/queue/queue_core.h"
-#include "batching/remote/operate.h"
+#include "batching/remote/server/operate.h"
 
 enum {
     SLOTS = 16,

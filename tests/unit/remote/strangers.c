@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "batching/base/clock.h"
-#include "batching/remote/strangers.h"
+#include "batching/remote/server/strangers.h"
 
 enum {
     MANY = 2000,

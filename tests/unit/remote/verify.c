@@ -5,7 +5,7 @@
  * wrong ones, and the check by libcrypto. The checks by AVX-512 IFMA, which
  * gpu_ifma_check tests, are replaced by what stands here.
  */
-#include "batching/remote/verify.h"
+#include "batching/remote/engine/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

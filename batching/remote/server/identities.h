@@ -1,0 +1,98 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Who may use a server, and how much: the administrator's map of identities,
+ * which is read again at each reload. A line of it is
+ *
+ *   IDENTITY [sessions=N] [keys=N] [operations=N] [rate=N]
+ *
+ * with an identity as tls.h has it, as in "dns:web1.example.org". Of several
+ * lines of one identity the last counts. Empty lines and those that begin with
+ * # are left out.
+ */
+#ifndef WARPRSA_BATCHING_REMOTE_SERVER_IDENTITIES_H
+#define WARPRSA_BATCHING_REMOTE_SERVER_IDENTITIES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "batching/base/log_budget.h"
+#include "batching/remote/wire/tls.h"
+
+enum {
+    WARPRSA_IDENTITY_FIRST = 2,
+    WARPRSA_IDENTITY_SESSIONS_MAX = 64,
+    WARPRSA_IDENTITY_KEYS_MAX = 65536,
+    WARPRSA_IDENTITY_OPERATIONS_MAX = 65536,
+    WARPRSA_IDENTITY_RATE_MAX = 100000000,
+};
+
+typedef struct warprsa_identity {
+    LIST_ENTRY(warprsa_identity) link;
+    char name[WARPRSA_TLS_NAME];
+    uint32_t number;     /* of this process's, for warprsad; from FIRST on */
+    unsigned references; /* under the table's lock, as `listed` */
+    bool listed;         /* in the file, while it is read */
+    /* The limits now; rate 0: none. */
+    _Atomic bool removed;
+    atomic_uint sessions_max, keys_max, operations_max, rate_max;
+    /* What it has now. */
+    atomic_uint connections, sessions, operations;
+    /* When the operations so far would have been done at its rate. */
+    _Atomic uint64_t rate_ns;
+    warprsa_log_budget log;
+} warprsa_identity;
+
+typedef struct warprsa_identities {
+    pthread_mutex_t lock;
+    LIST_HEAD(, warprsa_identity) list;
+    uint32_t numbers; /* given out so far */
+} warprsa_identities;
+
+/* False: no memory. */
+bool warprsa_identities_init(warprsa_identities *table);
+
+/* No identity may be in use. */
+void warprsa_identities_free(warprsa_identities *table);
+
+/*
+ * Reads the file, the first time or again: limits change, identities come and
+ * are removed. False: `why` names the first line with a mistake and what is
+ * allowed there. The other lines count all the same, since an identity that an
+ * administrator has taken out must not stay because of a mistake elsewhere. A
+ * line with a mistake gives nobody anything: an identity that it names keeps
+ * its former limits, if it had any. A file that can't be read changes nothing.
+ * Any thread.
+ */
+bool warprsa_identities_read(warprsa_identities *table, const char *path,
+                             char *why, size_t why_size);
+
+/* The identity of this name, NULL if there is none; one reference more to it.
+ * As many must be released. Any thread. */
+warprsa_identity *warprsa_identities_find(warprsa_identities *table,
+                                          const char *name);
+void warprsa_identities_hold(warprsa_identities *table,
+                             warprsa_identity *identity);
+void warprsa_identities_release(warprsa_identities *table,
+                                warprsa_identity *identity);
+
+/* A connection more; false: it has two more than it may have sessions. Any
+ * thread. */
+bool warprsa_identity_begin_connection(warprsa_identity *identity);
+void warprsa_identity_end_connection(warprsa_identity *identity);
+
+/* A session more; false: it has as many as it may. Any thread. */
+bool warprsa_identity_begin_session(warprsa_identity *identity);
+void warprsa_identity_end_session(warprsa_identity *identity);
+
+/* An operation more, at this time; false: too many at once or too fast. Any
+ * thread. */
+bool warprsa_identity_begin_operation(warprsa_identity *identity,
+                                      uint64_t now_ns);
+void warprsa_identity_end_operation(warprsa_identity *identity);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One call of Operate as the server sees it: the keys of a session and its
+ * operations under way. This is the trust boundary of the network: what a
+ * message says was checked by messages.h as far as the message alone can tell,
+ * and is checked here against what the session and its identity may do.
+ */
+#ifndef WARPRSA_BATCHING_REMOTE_SERVER_OPERATE_H
+#define WARPRSA_BATCHING_REMOTE_SERVER_OPERATE_H
+
+#include <sys/queue.h>
+
+#include "batching/remote/wire/http2.h"
+#include "batching/remote/server/identities.h"
+#include "batching/remote/server/upstream.h"
+
+struct warprsa_operate;
+
+/* An operation under way; one for each slot. */
+typedef struct warprsa_operate_pending {
+    warprsa_ticket ticket;
+    uint32_t id, bytes;
+} warprsa_operate_pending;
+
+/* Results on their way into a message. SECRET: may be decrypted texts. */
+typedef struct warprsa_operate_results {
+    size_t count;
+    warprsa_remote_result result[WARPRSA_REMOTE_BATCH_MAX];
+    uint8_t output[WARPRSA_REMOTE_BATCH_MAX][WARPRSA_MODULUS_BYTES_MAX];
+} warprsa_operate_results;
+
+/* What sessions need of the thread that runs them. */
+typedef struct warprsa_operate_host {
+    warprsa_upstream upstream;
+    bool draining; /* no more operations are taken */
+    /* A session has written to its stream, or takes messages again: the
+     * connection is to be run. */
+    void (*written)(struct warprsa_operate *session);
+    /* A call cannot go on, and the caller of no function here hears of it:
+     * warprsad has no session for it, has ended it, or a message that was held
+     * breaks the protocol. That is to be logged, and the stream ended so. */
+    void (*refuse)(struct warprsa_operate *session, warprsa_grpc_status status,
+                   const char *why);
+    unsigned holding; /* sessions that wait for room for a message */
+    warprsa_operate_results results;
+} warprsa_operate_host;
+
+typedef struct warprsa_operate_key {
+    uint8_t *modulus; /* NULL: none, or one that `status` says no to */
+    bool taken;
+    warprsa_remote_status status;
+    uint32_t bytes; /* of the modulus */
+} warprsa_operate_key;
+
+/* A message of the client's that waits: for the session at warprsad, or for
+ * room there. SECRET: may have a key. */
+typedef struct warprsa_operate_held {
+    STAILQ_ENTRY(warprsa_operate_held) link;
+    size_t size;
+    uint8_t bytes[];
+} warprsa_operate_held;
+
+typedef struct warprsa_operate {
+    LIST_ENTRY(warprsa_operate) link; /* the host's */
+    warprsa_operate_host *host;
+    warprsa_http2_stream *stream; /* NULL once it has closed */
+    warprsa_identity *identity;
+    warprsa_upstream_session session;
+    uint32_t keys_max, operations_max;
+    warprsa_operate_key *keys;
+    warprsa_operate_pending *pending; /* the first `in_flight` are under way */
+    STAILQ_HEAD(, warprsa_operate_held) held;
+    unsigned in_flight;
+    bool half_closed; /* the client sends nothing more */
+    bool told;        /* that the server drains */
+    uint64_t operations;
+} warprsa_operate;
+
+/* Begins a session on a stream: asks warprsad for one, and welcomes the client
+ * when it is there; or ends the stream. The identity has to outlive it. NULL:
+ * no memory. */
+warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
+                                     warprsa_http2_stream *stream,
+                                     warprsa_identity *identity);
+
+/* Frees one whose stream has closed, after the events of this round. */
+void warprsa_operate_free(warprsa_operate *session);
+
+/* A message of the client. NULL, or what was wrong with it. While messages are
+ * held, the connection is not read from (warprsa_http2_hold()). */
+const char *warprsa_operate_message(warprsa_operate *session,
+                                    const uint8_t *bytes, size_t size);
+
+/* The client will send no more. */
+void warprsa_operate_half_closed(warprsa_operate *session);
+
+/* The stream is about to be freed: nobody waits for the results any more.
+ * warprsad wipes the keys, and computes nothing that no batch has. */
+void warprsa_operate_closed(warprsa_operate *session);
+
+/* Several times a second, and soon again while the host is `holding`: goes on
+ * with messages that are held, refuses what has not been answered for too
+ * long. */
+void warprsa_operate_tick(warprsa_operate *session);
+
+/* If the host drains: tells the client, and ends the session once nothing is
+ * in flight. */
+void warprsa_operate_drain(warprsa_operate *session);
+
+#endif

@@ -1,0 +1,467 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The server of the network; see server.h. It believes nothing of a client:
+ * connection.c and operate.c look at what comes.
+ */
+#include "batching/remote/server/remote_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "batching/base/clock.h"
+#include "batching/remote/wire/address.h"
+#include "batching/remote/server/host_connection.h"
+
+enum {
+    EVENTS = 64,
+    TICK_MS = 250,
+    HOLD_MS = 1, /* until warprsad has taken some messages */
+    DRAIN_TICK_MS = 10,
+    /* Each costs 0.1 ms with all that makes room for it, where strangers knock:
+     * together less than a turn. */
+    ACCEPTS_AT_ONCE = 2,
+    /* For what is under way to be answered and clients to leave: the unit is
+     * given 30 s for it. */
+    DRAIN_MS = 20000,
+};
+
+/* A thread and its connections. */
+typedef struct network_thread {
+    warprsa_remote_connection_host host;
+    warprsa_remote_server *server;
+    pthread_t thread;
+    int eventfd;
+    warprsa_event_source wake_source, listen_source;
+    LIST_HEAD(, warprsa_remote_connection) connections;
+    bool listens; /* the listening socket is watched */
+    uint64_t ticked_ns;
+} network_thread;
+
+struct warprsa_remote_server {
+    warprsa_remote_server_config config;
+    warprsa_tls tls;
+    warprsa_identities identities;
+    int listener;
+    warprsa_seats seats;
+    _Atomic bool draining;
+    _Atomic bool mistaken; /* the last reload found a mistake */
+    _Atomic bool ready;    /* warprsad computes */
+    _Atomic uint64_t drained_until_ns;
+    /* Of the first thread: why warprsad cannot be used, as last logged. */
+    char told[WARPRSA_UPSTREAM_WHY];
+    warprsa_log_budget strangers_log;
+    unsigned started; /* threads */
+    network_thread *threads;
+};
+
+static network_thread *thread_of(warprsa_remote_connection_host *host)
+{
+    return (network_thread *)((char *)host - offsetof(network_thread, host));
+}
+
+static void log_line(warprsa_remote_connection_host *host, const char *line)
+{
+    const warprsa_remote_server *server = thread_of(host)->server;
+
+    server->config.log(server->config.log_arg, 1, line);
+}
+
+static void wake(network_thread *t)
+{
+    static const uint64_t one = 1;
+
+    /* Can only fail with the counter at its end, and then it is awake. */
+    (void)!write(t->eventfd, &one, sizeof(one));
+}
+
+static void woken(warprsa_event_source *source)
+{
+    network_thread *t =
+        (network_thread *)((char *)source -
+                           offsetof(network_thread, wake_source));
+    uint64_t count;
+
+    while (read(t->eventfd, &count, sizeof(count)) < 0 && errno == EINTR)
+        ;
+}
+
+static void describe_peer(const struct sockaddr_storage *from,
+                          char text[WARPRSA_PEER_TEXT])
+{
+    char address[INET6_ADDRSTRLEN] = "?";
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+    const bool is_v6 = from->ss_family == AF_INET6;
+
+    (void)inet_ntop(from->ss_family,
+                    is_v6 ? (const void *)&v6->sin6_addr : &v4->sin_addr,
+                    address, sizeof(address));
+    snprintf(text, WARPRSA_PEER_TEXT, "%s:%u", address,
+             ntohs(is_v6 ? v6->sin6_port : v4->sin_port));
+}
+
+static void listen_again(network_thread *t)
+{
+    t->listens =
+        warprsa_event_source_watch(t->host.epoll, t->server->listener,
+                                   EPOLLIN | EPOLLEXCLUSIVE, &t->listen_source);
+}
+
+static void listen_no_longer(network_thread *t)
+{
+    t->listens = false;
+    (void)epoll_ctl(t->host.epoll, EPOLL_CTL_DEL, t->server->listener, NULL);
+}
+
+/* Nothing can be accepted for want of descriptors or memory. The socket would
+ * be ready in each round, and the thread would never sleep: it is watched again
+ * at the next tick. */
+static void stop_accepting(network_thread *t, const char *why)
+{
+    char line[160];
+
+    listen_no_longer(t);
+    if (!warprsa_log_budget_take(&t->server->strangers_log,
+                                 WARPRSA_LOG_LINES_A_SECOND,
+                                 warprsa_clock_ns()))
+        return;
+    snprintf(line, sizeof(line), "connections wait to be accepted: %s", why);
+    log_line(&t->host, line);
+}
+
+/* Takes a socket that was accepted. */
+static void add_connection(network_thread *t, int socket,
+                           const struct sockaddr_storage *from)
+{
+    warprsa_remote_connection *c;
+    char peer[WARPRSA_PEER_TEXT];
+
+    describe_peer(from, peer);
+    warprsa_address_no_delay(socket);
+    c = warprsa_remote_connection_new(&t->host, socket,
+                                      (const struct sockaddr *)from, peer);
+    if (c != NULL)
+        LIST_INSERT_HEAD(&t->connections, c, link);
+}
+
+static void accept_some(warprsa_event_source *source)
+{
+    network_thread *t =
+        (network_thread *)((char *)source -
+                           offsetof(network_thread, listen_source));
+
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        struct sockaddr_storage from;
+        socklen_t size = sizeof(from);
+        int socket = accept4(t->server->listener, (struct sockaddr *)&from,
+                             &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (socket < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+                errno == ENOBUFS)
+                stop_accepting(t, strerror(errno));
+            return;
+        }
+        add_connection(t, socket, &from);
+    }
+}
+
+/* Goes on with the messages of sessions that wait for room at warprsad. */
+static void resume_held(network_thread *t)
+{
+    warprsa_operate *s;
+
+    if (t->host.operate.holding == 0)
+        return;
+    LIST_FOREACH (s, &t->host.sessions, link)
+        if (!STAILQ_EMPTY(&s->held))
+            warprsa_operate_tick(s);
+}
+
+/* Says why warprsad cannot be used, when that changes. */
+static void tell_why(network_thread *t)
+{
+    const char *why = t->host.operate.upstream.why;
+    char *told = t->server->told;
+    char line[WARPRSA_UPSTREAM_WHY + 160];
+
+    if (strcmp(why, told) == 0)
+        return;
+    snprintf(told, WARPRSA_UPSTREAM_WHY, "%s", why);
+    if (why[0] == '\0')
+        return;
+    snprintf(line, sizeof(line), "cannot use %.128s: %s",
+             t->server->config.socket, why);
+    log_line(&t->host, line);
+}
+
+/* The state of warprsad, which the first thread tells of. */
+static void look_at_warprsad(network_thread *t)
+{
+    if (t != &t->server->threads[0])
+        return;
+    atomic_store(&t->server->ready,
+                 warprsa_upstream_is_ready(&t->host.operate.upstream));
+    tell_why(t);
+}
+
+/* Each frees streams, but no session. */
+static void tick_sessions(network_thread *t)
+{
+    warprsa_operate *s;
+
+    LIST_FOREACH (s, &t->host.sessions, link)
+        warprsa_operate_tick(s);
+}
+
+/* Frees what has ended. */
+static void look_after(network_thread *t)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+    const bool ticks = now_ns - t->ticked_ns >=
+                       (t->host.operate.draining ? DRAIN_TICK_MS : TICK_MS) *
+                           WARPRSA_NS_PER_MS;
+    warprsa_remote_connection *c = LIST_FIRST(&t->connections), *next;
+
+    if (ticks) {
+        t->ticked_ns = now_ns;
+        warprsa_remote_connection_tick_strangers(&t->host, now_ns);
+        warprsa_upstream_tick(&t->host.operate.upstream, now_ns);
+        tick_sessions(t);
+        if (!t->listens && !t->host.operate.draining)
+            listen_again(t);
+    }
+    for (; c != NULL; c = next) {
+        next = LIST_NEXT(c, link);
+        if (ticks)
+            warprsa_remote_connection_tick(c, now_ns);
+        if (!c->ended)
+            continue;
+        LIST_REMOVE(c, link);
+        warprsa_remote_connection_free(c);
+    }
+    warprsa_remote_connection_end_sessions(&t->host);
+}
+
+/* Begins to drain, once: the listening socket is watched no longer. */
+static void drain(network_thread *t)
+{
+    if (t->host.operate.draining || !atomic_load(&t->server->draining))
+        return;
+    t->host.operate.draining = true;
+    if (t->listens)
+        listen_no_longer(t);
+}
+
+/* Whether the thread may end: what it has to do is done, or has taken too
+ * long. */
+static bool is_done(network_thread *t)
+{
+    warprsa_remote_connection *c;
+
+    if (!t->host.operate.draining)
+        return false;
+    if (warprsa_clock_ns() > atomic_load(&t->server->drained_until_ns))
+        LIST_FOREACH (c, &t->connections, link)
+            c->ended = true;
+    return LIST_EMPTY(&t->connections) && LIST_EMPTY(&t->host.sessions);
+}
+
+static warprsa_health_state health_of(const network_thread *t)
+{
+    const warprsa_operate_host *operate = &t->host.operate;
+
+    return (warprsa_health_state){
+        .serving =
+            warprsa_upstream_is_ready(&operate->upstream) && !operate->draining,
+        .configured = !atomic_load(&t->server->mistaken)};
+}
+
+static int timeout_ms(const network_thread *t)
+{
+    if (t->host.ready.count > 0)
+        return 0;
+    if (t->host.operate.holding > 0)
+        return HOLD_MS;
+    return t->host.operate.draining ? DRAIN_TICK_MS : TICK_MS;
+}
+
+static void *run_thread(void *arg)
+{
+    network_thread *t = arg;
+    struct epoll_event events[EVENTS];
+
+    while (!is_done(t)) {
+        int count = epoll_wait(t->host.epoll, events, EVENTS, timeout_ms(t));
+
+        drain(t);
+        look_at_warprsad(t);
+        t->host.health = health_of(t);
+        warprsa_event_source_dispatch(events, count);
+        resume_held(t);
+        warprsa_remote_connection_run_ready(&t->host);
+        look_after(t);
+    }
+    return NULL;
+}
+
+static bool init_thread(warprsa_remote_server *server, network_thread *t)
+{
+    const warprsa_remote_server_config *config = &server->config;
+
+    t->server = server;
+    t->host.operate = (warprsa_operate_host){
+        .written = warprsa_remote_connection_written,
+        .refuse = warprsa_remote_connection_refuse,
+    };
+    t->host.tls = &server->tls;
+    t->host.identities = &server->identities;
+    t->host.log = log_line;
+    t->host.seats = &server->seats;
+    t->host.strangers_log = &server->strangers_log;
+    warprsa_rounds_init(&t->host.ready);
+    warprsa_strangers_init(&t->host.strangers);
+    LIST_INIT(&t->host.sessions);
+    LIST_INIT(&t->connections);
+    t->wake_source.ready = woken;
+    t->listen_source.ready = accept_some;
+    t->host.epoll = epoll_create1(EPOLL_CLOEXEC);
+    t->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    warprsa_upstream_init(&t->host.operate.upstream, t->host.epoll,
+                          config->socket);
+    if (t->host.epoll < 0 || t->eventfd < 0)
+        return false;
+    listen_again(t);
+    return t->listens && warprsa_event_source_watch(t->host.epoll, t->eventfd,
+                                                    EPOLLIN, &t->wake_source);
+}
+
+static void free_thread(network_thread *t)
+{
+    warprsa_upstream_close(&t->host.operate.upstream);
+    if (t->host.epoll >= 0)
+        close(t->host.epoll);
+    if (t->eventfd >= 0)
+        close(t->eventfd);
+}
+
+static bool start_threads(warprsa_remote_server *server)
+{
+    const unsigned wanted = server->config.threads;
+
+    server->threads = aligned_alloc(_Alignof(network_thread),
+                                    wanted * sizeof(network_thread));
+    if (server->threads == NULL)
+        return false;
+    memset(server->threads, 0, wanted * sizeof(network_thread));
+    for (unsigned i = 0; i < wanted; i++) {
+        network_thread *t = &server->threads[i];
+
+        if (!init_thread(server, t) ||
+            pthread_create(&t->thread, NULL, run_thread, t) != 0) {
+            free_thread(t);
+            return false;
+        }
+        server->started++;
+    }
+    return true;
+}
+
+static bool listen_there(warprsa_remote_server *server, char *why,
+                         size_t why_size)
+{
+    const char *text = server->config.listen;
+    warprsa_address address;
+    unsigned port = 0;
+    char line[WARPRSA_ADDRESS_HOST + 64];
+
+    if (!warprsa_address_parse(text, strlen(text), &address)) {
+        snprintf(why, why_size, "listen = %s: expected ADDRESS:PORT", text);
+        return false;
+    }
+    server->listener = warprsa_address_listen(&address, &port, why, why_size);
+    if (server->listener < 0)
+        return false;
+    snprintf(line, sizeof(line), "network: listening on %s, port %u",
+             address.host, port);
+    server->config.log(server->config.log_arg, 1, line);
+    return true;
+}
+
+warprsa_remote_server *
+warprsa_remote_server_start(const warprsa_remote_server_config *config,
+                            char *why, size_t why_size)
+{
+    warprsa_remote_server *server = calloc(1, sizeof(*server));
+
+    snprintf(why, why_size, "network: no memory, descriptor or thread");
+    if (server == NULL)
+        return NULL;
+    server->config = *config;
+    server->listener = -1;
+    server->seats.most = config->connections;
+    if (!warprsa_identities_init(&server->identities)) {
+        free(server);
+        return NULL;
+    }
+    if (!warprsa_tls_open(&server->tls, true, &config->tls, why, why_size)) {
+        warprsa_identities_free(&server->identities);
+        free(server);
+        return NULL;
+    }
+    if (warprsa_identities_read(&server->identities, config->identities, why,
+                                why_size) &&
+        listen_there(server, why, why_size) && start_threads(server))
+        return server;
+    warprsa_remote_server_stop(server);
+    return NULL;
+}
+
+bool warprsa_remote_server_is_ready(const warprsa_remote_server *server)
+{
+    return atomic_load(&server->ready);
+}
+
+bool warprsa_remote_server_reload(warprsa_remote_server *server, char *why,
+                                  size_t why_size)
+{
+    char map_why[256] = "";
+    const bool tls =
+        warprsa_tls_reload(&server->tls, &server->config.tls, why, why_size);
+    /* Who is no longer in the map must go, whatever is wrong elsewhere. */
+    const bool map =
+        warprsa_identities_read(&server->identities, server->config.identities,
+                                map_why, sizeof(map_why));
+
+    if (tls)
+        why[0] = '\0';
+    snprintf(why + strlen(why), why_size - strlen(why), "%s%s",
+             tls || map ? "" : "; ", map_why);
+    atomic_store(&server->mistaken, !tls || !map);
+    return tls && map;
+}
+
+void warprsa_remote_server_stop(warprsa_remote_server *server)
+{
+    atomic_store(&server->drained_until_ns,
+                 warprsa_clock_ns() + DRAIN_MS * WARPRSA_NS_PER_MS);
+    atomic_store(&server->draining, true);
+    for (unsigned i = 0; i < server->started; i++)
+        wake(&server->threads[i]);
+    for (unsigned i = 0; i < server->started; i++) {
+        pthread_join(server->threads[i].thread, NULL);
+        free_thread(&server->threads[i]);
+    }
+    free(server->threads);
+    if (server->listener >= 0)
+        close(server->listener);
+    warprsa_tls_close(&server->tls);
+    warprsa_identities_free(&server->identities);
+    free(server);
+}

@@ -1,0 +1,123 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The messages of warprsa.proto, as both sides of the network use them. A
+ * message is read in place: numbers and addresses in it point into its bytes.
+ * Whatever it says is checked here as far as the message alone can tell;
+ * whether a key is there, or an input below its modulus, is for the reader.
+ */
+#ifndef WARPRSA_BATCHING_REMOTE_WIRE_MESSAGES_H
+#define WARPRSA_BATCHING_REMOTE_WIRE_MESSAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/engine.h"
+
+enum {
+    WARPRSA_REMOTE_BATCH_MAX = 256, /* operations or results in one message */
+    /* An operation or a result: three heads of at most 6 bytes, two numbers of
+     * at most 5, a padding or status of at most 6, 1024 bytes of a number. */
+    WARPRSA_REMOTE_OPERATION_MAX = 1072,
+    /* What each message is sent with: gRPC's flag and length. */
+    WARPRSA_REMOTE_PREFIX = 5,
+    WARPRSA_REMOTE_MESSAGE_MAX =
+        WARPRSA_REMOTE_BATCH_MAX * WARPRSA_REMOTE_OPERATION_MAX + 64,
+    WARPRSA_REMOTE_SPKI_BYTES = 32,
+};
+
+/* As in warprsa.proto. */
+typedef enum warprsa_remote_status {
+    WARPRSA_REMOTE_OK,
+    WARPRSA_REMOTE_INVALID,
+    WARPRSA_REMOTE_UNSUPPORTED,
+    WARPRSA_REMOTE_THROTTLED,
+    WARPRSA_REMOTE_DEADLINE,
+    WARPRSA_REMOTE_UNAVAILABLE,
+    WARPRSA_REMOTE_FAILED,
+    WARPRSA_REMOTE_STATUSES,
+} warprsa_remote_status;
+
+typedef struct warprsa_remote_operation {
+    uint32_t id, key;
+    uint32_t padding;
+    uint32_t bytes; /* of the input; 1..WARPRSA_MODULUS_BYTES_MAX */
+    const uint8_t *input;
+} warprsa_remote_operation;
+
+typedef struct warprsa_remote_result {
+    uint32_t id;
+    warprsa_remote_status status;
+    uint32_t bytes; /* of the output; 0 unless the status is OK */
+    const uint8_t *output;
+} warprsa_remote_result;
+
+typedef struct warprsa_remote_welcome {
+    uint32_t keys_max, operations_max, batch_max, rate_max, deadline_ms;
+} warprsa_remote_welcome;
+
+/* SECRET where it brings a key: its reader wipes it. */
+typedef struct warprsa_remote_request {
+    enum warprsa_remote_request_kind {
+        WARPRSA_REMOTE_LOAD_KEY,
+        WARPRSA_REMOTE_LOAD_KEY_BY_SPKI,
+        WARPRSA_REMOTE_UNLOAD_KEY,
+        WARPRSA_REMOTE_OPERATIONS,
+    } kind;
+    uint32_t key;                    /* of the first three kinds */
+    warprsa_private_key private_key; /* LOAD_KEY; anything, maybe zeros */
+    size_t count;                    /* OPERATIONS: 1..BATCH_MAX */
+    warprsa_remote_operation operation[WARPRSA_REMOTE_BATCH_MAX];
+} warprsa_remote_request;
+
+typedef struct warprsa_remote_response {
+    enum warprsa_remote_response_kind {
+        WARPRSA_REMOTE_WELCOME,
+        WARPRSA_REMOTE_KEY_LOADED,
+        WARPRSA_REMOTE_RESULTS,
+        WARPRSA_REMOTE_DRAINING,
+        WARPRSA_REMOTE_UNKNOWN, /* of a newer server: to be left alone */
+    } kind;
+    warprsa_remote_welcome welcome;
+    uint32_t key; /* KEY_LOADED, and its status */
+    warprsa_remote_status status;
+    size_t count; /* RESULTS: 1..BATCH_MAX */
+    warprsa_remote_result result[WARPRSA_REMOTE_BATCH_MAX];
+} warprsa_remote_response;
+
+/* Reads a message of `size` bytes, without its prefix. NULL, or what is wrong
+ * with it, in a few words. Any thread. */
+const char *warprsa_remote_read_request(const uint8_t *bytes, size_t size,
+                                        warprsa_remote_request *request);
+const char *warprsa_remote_read_response(const uint8_t *bytes, size_t size,
+                                         warprsa_remote_response *response);
+
+/* The length in a prefix. False: the message is compressed, which was not
+ * agreed on, or longer than any message. */
+bool warprsa_remote_read_prefix(const uint8_t prefix[WARPRSA_REMOTE_PREFIX],
+                                size_t *size);
+
+/*
+ * Write a message with its prefix into `to`, which has `room` bytes. They
+ * return how many were written, or 0 if there is not enough room; a message
+ * always fits into PREFIX + MESSAGE_MAX bytes. `count` is 1..BATCH_MAX. Any
+ * thread.
+ */
+size_t warprsa_remote_write_load_key(uint8_t *to, size_t room, uint32_t key,
+                                     const warprsa_private_key *private_key);
+size_t warprsa_remote_write_unload_key(uint8_t *to, size_t room, uint32_t key);
+size_t
+warprsa_remote_write_operations(uint8_t *to, size_t room,
+                                const warprsa_remote_operation *operations,
+                                size_t count);
+size_t warprsa_remote_write_welcome(uint8_t *to, size_t room,
+                                    const warprsa_remote_welcome *welcome);
+size_t warprsa_remote_write_key_loaded(uint8_t *to, size_t room, uint32_t key,
+                                       warprsa_remote_status status);
+size_t warprsa_remote_write_results(uint8_t *to, size_t room,
+                                    const warprsa_remote_result *results,
+                                    size_t count);
+size_t warprsa_remote_write_draining(uint8_t *to, size_t room);
+
+#endif
