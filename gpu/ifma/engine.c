@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "gpu/host/device.h"
+#include "gpu/cpu/cpu_device.h"
 
 #ifdef WARPRSA_HAVE_IFMA
 extern const warprsa_host_arithmetic warprsa_ifma_arithmetic;

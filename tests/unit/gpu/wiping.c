@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "batching/base/secret_memory.h"
-#include "gpu/host/device.h"
+#include "gpu/cpu/cpu_device.h"
 #include "tests/unit/support/gpu_keys.h"
 
 enum {

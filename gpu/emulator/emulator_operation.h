@@ -6,13 +6,13 @@
  * cooperative.c, int32.c, low_latency.c and thread.c; the last two define
  * WARPRSA_HOST_MODEXP, their own way to compute the first two stages.
  */
-#ifndef WARPRSA_GPU_HOST_OPERATION_H
-#define WARPRSA_GPU_HOST_OPERATION_H
+#ifndef WARPRSA_GPU_EMULATOR_EMULATOR_OPERATION_H
+#define WARPRSA_GPU_EMULATOR_EMULATOR_OPERATION_H
 
 #include <string.h>
 
 #include "gpu/arith/private_operation.h"
-#include "gpu/host/arithmetic.h"
+#include "gpu/emulator/emulator_arithmetic.h"
 
 #ifndef WARPRSA_HOST_MODEXP
 #define WARPRSA_HOST_MODEXP warprsa_blind_and_modexp

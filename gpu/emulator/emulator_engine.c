@@ -5,7 +5,7 @@
  * It tests the arithmetic where there is no GPU, or no AVX-512; it is not meant
  * to be fast.
  */
-#include "gpu/host/device.h"
+#include "gpu/cpu/cpu_device.h"
 
 #include <stddef.h>
 

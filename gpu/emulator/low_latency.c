@@ -8,7 +8,7 @@
 
 #include "gpu/kernels/low_latency/block_modexp.h"
 
-#include "gpu/host/operation.h"
+#include "gpu/emulator/emulator_operation.h"
 
 const warprsa_host_arithmetic warprsa_host_low_latency =
     WARPRSA_HOST_ARITHMETIC;

@@ -8,10 +8,10 @@
  *
  * The functions are those of warprsa_engine, whose description is theirs.
  */
-#ifndef WARPRSA_GPU_HOST_DEVICE_H
-#define WARPRSA_GPU_HOST_DEVICE_H
+#ifndef WARPRSA_GPU_CPU_CPU_DEVICE_H
+#define WARPRSA_GPU_CPU_CPU_DEVICE_H
 
-#include "gpu/host/arithmetic.h"
+#include "gpu/emulator/emulator_arithmetic.h"
 
 /* What blinds full batches is kept so many times, by all keys and streams of a
  * device together. That is 5 MiB at most, however many keys a client brings. */

@@ -5,7 +5,7 @@
  * batches computed where they are started, and faults to inject. What they
  * compute with is a warprsa_host_arithmetic.
  */
-#include "gpu/host/device.h"
+#include "gpu/cpu/cpu_device.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
