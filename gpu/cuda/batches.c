@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "batching/base/clock.h"
-#include "gpu/cuda/device.h"
+#include "gpu/cuda/cuda_device.h"
 #include "gpu/cuda/fault_kernels.h"
 #include "gpu/fault.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/cuda/device.h"
+#include "gpu/cuda/cuda_device.h"
 #include "gpu/cuda/library.h"
 #include "gpu/kernels/kernel_names.h"
 #include "gpu/select/calibration_file.h"

@@ -5,4 +5,4 @@
  */
 #define WARPRSA_LIMBS 30
 
-#include "gpu/ifma/operation.h"
+#include "gpu/ifma/ifma_operation.h"

@@ -7,4 +7,4 @@
 #define WARPRSA_LIMBS 40
 
 #include "gpu/ifma/check.h"
-#include "gpu/ifma/operation.h"
+#include "gpu/ifma/ifma_operation.h"

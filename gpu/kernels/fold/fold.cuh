@@ -11,7 +11,7 @@
 
 #include "gpu/kernels/fold/launch.h"
 #include "gpu/kernels/fold/matrix.h"
-#include "gpu/kernels/fold/operation.h"
+#include "gpu/kernels/fold/fold_operation.h"
 
 /* Scratch memory of a block in device memory: sizes in bytes. */
 template <int LIMBS> struct warprsa_fold_scratch {

@@ -26,7 +26,7 @@
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_OPERATION_H
 #define WARPRSA_GPU_KERNELS_FOLD_PAIR_OPERATION_H
 
-#include "gpu/kernels/fold/operation.h"
+#include "gpu/kernels/fold/fold_operation.h"
 #ifdef __CUDACC__
 #include "gpu/kernels/fold/pair_group.cuh"
 #else

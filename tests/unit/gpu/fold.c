@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "gpu/kernels/fold/matrix.h"
-#include "gpu/kernels/fold/operation.h"
+#include "gpu/kernels/fold/fold_operation.h"
 #include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 

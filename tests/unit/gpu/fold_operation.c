@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Whole private operations by gpu/kernels/fold/operation.h, on the CPU, against
+ * Whole private operations by gpu/kernels/fold/fold_operation.h, on the CPU, against
  * those of libcrypto: keys from awkward primes, messages whose halves meet,
  * exponents that windows may get wrong, and results that must not pass.
  */
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "gpu/kernels/fold/matrix.h"
-#include "gpu/kernels/fold/operation.h"
+#include "gpu/kernels/fold/fold_operation.h"
 #include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 

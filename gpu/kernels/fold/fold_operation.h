@@ -10,8 +10,8 @@
  * exponent. Entries of the table are selected by reading all of them, a piece
  * at a time, during the multiplications before each multiplication by an entry.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_OPERATION_H
-#define WARPRSA_GPU_KERNELS_FOLD_OPERATION_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_FOLD_OPERATION_H
+#define WARPRSA_GPU_KERNELS_FOLD_FOLD_OPERATION_H
 
 #ifdef __CUDACC__
 #include "gpu/kernels/fold/group.cuh"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "batching/base/clock.h"
-#include "gpu/cuda/device.h"
+#include "gpu/cuda/cuda_device.h"
 #include "gpu/fault.h"
 
 /* An attempt to get memory that is not there takes long, so there is one in

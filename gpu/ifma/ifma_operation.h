@@ -16,8 +16,8 @@
  * Nothing here branches on, or addresses memory by, anything but sizes, the
  * lengths of keys and the public exponents. `which` is 0 for p and 1 for q.
  */
-#ifndef WARPRSA_GPU_IFMA_OPERATION_H
-#define WARPRSA_GPU_IFMA_OPERATION_H
+#ifndef WARPRSA_GPU_IFMA_IFMA_OPERATION_H
+#define WARPRSA_GPU_IFMA_IFMA_OPERATION_H
 
 #include <stddef.h>
 #include <string.h>

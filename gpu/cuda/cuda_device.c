@@ -3,7 +3,7 @@
  *
  * How errors of CUDA on a device are told.
  */
-#include "gpu/cuda/device.h"
+#include "gpu/cuda/cuda_device.h"
 
 #include <stdio.h>
 

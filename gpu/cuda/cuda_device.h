@@ -6,8 +6,8 @@
  * loads keys, batches.c runs batches. Errors of CUDA become a warprsa_status
  * and a line of the trace.
  */
-#ifndef WARPRSA_GPU_CUDA_DEVICE_H
-#define WARPRSA_GPU_CUDA_DEVICE_H
+#ifndef WARPRSA_GPU_CUDA_CUDA_DEVICE_H
+#define WARPRSA_GPU_CUDA_CUDA_DEVICE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
