@@ -3,7 +3,7 @@
  *
  * Marks which stage of a private operation a stretch of code belongs to, for a
  * benchmark that measures the share of each stage
- * (tests/bench/stage_clocks.cuh). That benchmark defines the macros before it
+ * (bench/programs/stage_clocks.cuh). That benchmark defines the macros before it
  * includes the kernels. In all other builds they expand to nothing.
  *
  * WARPRSA_STAGE(NAME) is the first line of a function. The time of the function

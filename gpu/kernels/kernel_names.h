@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The names of the kernels, as configurations, calibration files and the
- * programs of tests/bench say them. This header needs no CUDA.
+ * programs of bench/programs say them. This header needs no CUDA.
  */
 #ifndef WARPRSA_GPU_KERNELS_KERNEL_NAMES_H
 #define WARPRSA_GPU_KERNELS_KERNEL_NAMES_H

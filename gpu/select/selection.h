@@ -75,7 +75,7 @@ double warprsa_fastest_ms(const warprsa_kernel_timings *timings,
 
 /* Copies the timings in the built-in table for the device that CUDA calls
  * `device`. False: the table does not have this device, and the count is 0.
- * Rows for the table come from tests/bench/kernel_select. Any thread. */
+ * Rows for the table come from bench/programs/kernel_select. Any thread. */
 bool warprsa_kernel_timings_known(const char *device,
                                   warprsa_kernel_timings *timings);
 

@@ -4,7 +4,7 @@
 # recipes in conf/ as they stand, in the test's own directory, with the daemon.
 
 : "${engine_counter:?lib.sh comes first}"
-GENERATOR=$BUILD_DIR/tests/handshakes/handshakes
+GENERATOR=$BUILD_DIR/bench/handshakes/handshakes
 WITH_DAEMON=(mode=daemon "socket=$work/warprsad.sock")
 configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" "${PATIENT[@]}"
 

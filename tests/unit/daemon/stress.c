@@ -3,7 +3,7 @@
  *
  * 64 honest clients beside 64 hostile ones: every answer is right, everybody
  * gets on, and nothing of the hostile ones stays behind. How long answers take
- * is measured by scripts/bench/hostile.
+ * is measured by bench/hostile.
  *
  * Run as root, the hostile clients are of other users.
  */

@@ -38,7 +38,7 @@ static void int32_is_no_candidate(void **state)
 }
 
 /* A kernel that is launched in another shape has other timings;
- * tests/bench/kernel_select measures them. As long as the table has the old
+ * bench/programs/kernel_select measures them. As long as the table has the old
  * timings, the device is calibrated when it is opened. */
 static void table_is_of_these_kernels(void **state)
 {
