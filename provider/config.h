@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "batching/queue/engines.h"
 #include "batching/daemon/client/control_connection.h"
+#include "batching/queue/engines.h"
 #include "provider/core.h"
 #include "provider/trace.h"
 

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "batching/queue/backend.h"
 #include "batching/base/thread_shard.h"
+#include "batching/queue/backend.h"
 #include "batching/queue/counters.h"
 #include "batching/queue/router.h"
 #include "provider/context.h"

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A backend: what computes the private operations of a process. There are two:
- * a queue of the process's own (queue.h), and the daemon (ipc/client.h), whose
- * one queue serves many processes. This is the table of functions that both
- * fill in. The functions do what queue.h says of those of the same names.
+ * a queue of the process's own (queue.h), and the daemon
+ * (daemon/client/client.h), whose one queue serves many processes. This is the
+ * table of functions that both fill in. The functions do what queue.h says of
+ * those of the same names.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_BACKEND_H
 #define WARPRSA_BATCHING_QUEUE_BACKEND_H

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which requests a worker's next batch has: see take.h.
+ * Which requests a worker's next batch has: see batch_selection.h.
  */
 #include "batching/queue/batch_selection.h"
 #include "batching/queue/scheduling.h"

@@ -3,7 +3,7 @@
  *
  * Which requests a worker's next batch has. As long as one owner has requests,
  * they come in the order of their arrival; those of several owners in turn, see
- * turns.h.
+ * fair_queue.h.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_BATCH_SELECTION_H
 #define WARPRSA_BATCHING_QUEUE_BATCH_SELECTION_H

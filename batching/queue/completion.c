@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How a device's thread answers requests: see answer.h.
+ * How a device's thread answers requests: see completion.h.
  */
 #include "batching/queue/completion.h"
 

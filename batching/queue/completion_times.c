@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How long answers take; see answer_times.h.
+ * How long answers take; see completion_times.h.
  */
 #include "batching/queue/completion_times.h"
 

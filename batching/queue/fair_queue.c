@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Requests of several owners, taken in turn: see turns.h.
+ * Requests of several owners, taken in turn: see fair_queue.h.
  */
 #include "batching/queue/fair_queue.h"
 

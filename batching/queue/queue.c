@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/queue/queue_device.h"
 #include "batching/queue/queue_core.h"
+#include "batching/queue/queue_device.h"
 #include "batching/queue/scheduling.h"
 #include "batching/queue/worker.h"
 

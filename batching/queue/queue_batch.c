@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A worker's batches: see batch.h.
+ * A worker's batches: see queue_batch.h.
  */
 #include "batching/queue/queue_batch.h"
 
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/queue/completion.h"
 #include "batching/base/clock.h"
 #include "batching/base/secret_memory.h"
+#include "batching/queue/batch_selection.h"
+#include "batching/queue/completion.h"
 #include "batching/queue/device_keys.h"
 #include "batching/queue/failover.h"
 #include "batching/queue/scheduling.h"
-#include "batching/queue/batch_selection.h"
 
 enum {
     LOOK_MS = 1000, /* the end of a starved batch is looked for so often */

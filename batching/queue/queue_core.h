@@ -8,23 +8,23 @@
  *
  *   base/, gpu/engine.h       primitives; the contract with the engines
  *   counters, probe, router   what happened; on the CPU or on a device
- *   answer_times              which device answers sooner
+ *   completion_times          which device answers sooner
  *   background, starvation    batches by a thread of SCHED_IDLE; its pauses
  *   queue_types.h             the types that callers see
- *   slot.h, slots             the request slots
- *   turns                     those of several owners, in turn
- *   keys                      the private keys
+ *   request.h, request_pool   the requests
+ *   fair_queue                those of several owners, in turn
+ *   queue_keys                the private keys
  *   key_loads                 those that a device has yet to load
  *   queue_core                this file
  *   scheduling                which device takes which requests
  *   device_health             whether it computes right
- *   device                    one device: open, use, recover
- *   take                      the requests of its next batch
+ *   queue_device              one device: open, use, recover
+ *   batch_selection           the requests of its next batch
  *   failover                  from one host to another
- *   judge                     who is to blame for wrong results
- *   answer                    what callers are told
- *   batch                     from taking requests to answering them
- *   work                      what a thread of a device has to do
+ *   verdict                   who is to blame for wrong results
+ *   completion                what callers are told
+ *   queue_batch               from taking requests to answering them
+ *   worker_loop               what a thread of a device has to do
  *   worker                    the threads of a device
  *   queue                     opens and closes all that; the callers' side
  *   backend.h, backend_local  the queue behind a table of functions
@@ -39,10 +39,10 @@
 #ifndef WARPRSA_BATCHING_QUEUE_QUEUE_CORE_H
 #define WARPRSA_BATCHING_QUEUE_QUEUE_CORE_H
 
-#include "batching/queue/completion_times.h"
 #include "batching/base/eventcount.h"
 #include "batching/base/log_budget.h"
 #include "batching/base/ring.h"
+#include "batching/queue/completion_times.h"
 #include "batching/queue/queue_keys.h"
 #include "batching/queue/queue_types.h"
 #include "batching/queue/request_pool.h"

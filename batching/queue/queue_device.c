@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The states of one device: see device.h.
+ * The states of one device: see queue_device.h.
  */
 #include "batching/queue/queue_device.h"
 

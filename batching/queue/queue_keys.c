@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The table of a queue's private keys: see keys.h.
+ * The table of a queue's private keys: see queue_keys.h.
  */
 #include "batching/queue/queue_keys.h"
 

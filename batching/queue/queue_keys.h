@@ -23,9 +23,9 @@
 #include <sys/queue.h>
 
 #include "batching/base/secret_memory.h"
+#include "batching/queue/fair_queue.h"
 #include "batching/queue/queue_types.h"
 #include "batching/queue/request_pool.h"
-#include "batching/queue/fair_queue.h"
 
 /* Where a key is on one device. */
 typedef struct warprsa_key_residency {
@@ -68,7 +68,7 @@ typedef struct warprsa_key_owner {
     /* Requests that are not answered yet; not counted for WARPRSA_OWNER_SELF,
      * whose threads would share a cache line for it. */
     _Atomic uint32_t requests;
-    _Atomic uint64_t used; /* see turns.h */
+    _Atomic uint64_t used; /* see fair_queue.h */
     warprsa_turn queued;   /* under the queue's turns_lock */
     LIST_ENTRY(warprsa_key_owner) link;
     warprsa_key_share share[WARPRSA_DEVICES_MAX];
@@ -123,7 +123,7 @@ typedef struct warprsa_keys {
     warprsa_key_owner self;               /* WARPRSA_OWNER_SELF */
     struct warprsa_key_owner_list owners; /* all others */
     /* Of the others, how many have requests that are not answered yet; and
-     * what one of them had used, see turns.h. */
+     * what one of them had used, see fair_queue.h. */
     _Atomic uint32_t busy_owners;
     _Atomic uint64_t reached;
     /* Without references and wiped, but still on a device. */

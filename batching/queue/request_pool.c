@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The request slots and the moves of their words: see slots.h, and slot.h for
- * the states.
+ * The request slots and the moves of their words: see request_pool.h, and
+ * request.h for the states.
  */
 #include "batching/queue/request_pool.h"
 

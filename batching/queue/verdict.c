@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Who is to blame for wrong results: see judge.h.
+ * Who is to blame for wrong results: see verdict.h.
  */
 #include "batching/queue/verdict.h"
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The threads of a device: starting them and waiting for their end. What they
- * do is in work.h.
+ * do is in worker_loop.h.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_WORKER_H
 #define WARPRSA_BATCHING_QUEUE_WORKER_H

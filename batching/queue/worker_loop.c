@@ -1,18 +1,18 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What there is to do for a worker: see work.h.
+ * What there is to do for a worker: see worker_loop.h.
  */
 #include "batching/queue/worker_loop.h"
 
 #include <sched.h>
 
-#include "batching/queue/completion.h"
 #include "batching/base/clock.h"
-#include "batching/queue/queue_batch.h"
-#include "batching/queue/device_keys.h"
-#include "batching/queue/scheduling.h"
 #include "batching/queue/batch_selection.h"
+#include "batching/queue/completion.h"
+#include "batching/queue/device_keys.h"
+#include "batching/queue/queue_batch.h"
+#include "batching/queue/scheduling.h"
 
 enum {
     /* Keys loaded before the next batch, as long as nothing else is queued: 3

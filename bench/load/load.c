@@ -17,10 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gpu/engine.h"
 #include "bench/load/measure.h"
 #include "bench/load/progress.h"
 #include "bench/load/report.h"
+#include "gpu/engine.h"
 
 /* Sends a result, in the child. It is smaller than PIPE_BUF, so it is written
  * in one piece. */

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/programs/bench.h"
 #include "gpu/kernels/kernels.h"
 #include "gpu/select/candidates.h"
-#include "bench/programs/bench.h"
 
 static void find_timings(batch_run *run)
 {

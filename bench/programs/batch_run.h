@@ -9,11 +9,11 @@
 
 #include <stdbool.h>
 
-#include "gpu/arith/int32_key.h"
-#include "gpu/cuda/batch_memory.h"
 #include "bench/programs/exponents.h"
 #include "bench/programs/key_set.h"
 #include "bench/programs/launches.h"
+#include "gpu/arith/int32_key.h"
+#include "gpu/cuda/batch_memory.h"
 
 /* A prepared key on the device. Its form depends on the kernel: samples of 52
  * bits, or limbs of 32 bits for the int32 kernel. */

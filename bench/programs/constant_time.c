@@ -29,12 +29,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gpu/arith/int32_key.h"
 #include "bench/programs/batch_run.h"
 #include "bench/programs/bench.h"
 #include "bench/programs/paper_run.h"
 #include "bench/programs/sm_clocks.h"
 #include "bench/programs/welch.h"
+#include "gpu/arith/int32_key.h"
 
 const char bench_name[] = "constant_time";
 

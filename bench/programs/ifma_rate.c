@@ -35,8 +35,8 @@
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 
-#include "gpu/engine.h"
 #include "bench/programs/spread.h"
+#include "gpu/engine.h"
 
 enum {
     LANES = 8,

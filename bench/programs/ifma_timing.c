@@ -21,9 +21,9 @@
 
 #include <openssl/rand.h>
 
+#include "bench/programs/welch.h"
 #include "gpu/engine.h"
 #include "gpu/known_answer.h"
-#include "bench/programs/welch.h"
 
 enum {
     LANES = 8,

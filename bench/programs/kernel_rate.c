@@ -8,12 +8,12 @@
  */
 #include <string.h>
 
-#include "gpu/kernels/kernel_names.h"
 #include "bench/programs/batch_run.h"
 #include "bench/programs/bench.h"
 #include "bench/programs/paper_run.h"
 #include "bench/programs/rate_options.h"
 #include "bench/programs/rate_summary.h"
+#include "gpu/kernels/kernel_names.h"
 
 const char bench_name[] = "kernel_rate";
 

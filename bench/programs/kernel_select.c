@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/kernels/kernel_names.h"
-#include "gpu/select/candidates.h"
 #include "bench/programs/batch_run.h"
 #include "bench/programs/bench.h"
 #include "bench/programs/spread.h"
+#include "gpu/kernels/kernel_names.h"
+#include "gpu/select/candidates.h"
 
 const char bench_name[] = "kernel_select";
 

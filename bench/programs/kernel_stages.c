@@ -10,19 +10,20 @@
  * two exponentiations in another way: with half as many windows of the
  * exponents, nothing else takes less time.
  *
- * Its kernels take minutes to compile: ninja -C BUILD bench/programs/kernel_stages
+ * Its kernels take minutes to compile:
+ * ninja -C BUILD bench/programs/kernel_stages
  */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/kernels/kernel_names.h"
 #include "bench/programs/batch_run.h"
 #include "bench/programs/bench.h"
 #include "bench/programs/paper_run.h"
 #include "bench/programs/spread.h"
 #include "bench/programs/stage_clocks.h"
+#include "gpu/kernels/kernel_names.h"
 
 const char bench_name[] = "kernel_stages";
 

@@ -16,10 +16,10 @@
 #include <openssl/evp.h>
 #include <openssl/rsa.h>
 
-#include "gpu/arith/private_operation.h"
-#include "gpu/kernels/batch.h"
 #include "bench/programs/bench.h"
 #include "bench/programs/spread.h"
+#include "gpu/arith/private_operation.h"
+#include "gpu/kernels/batch.h"
 #include "tests/unit/support/gpu_keys.h"
 
 enum {

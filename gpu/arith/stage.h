@@ -3,8 +3,8 @@
  *
  * Marks which stage of a private operation a stretch of code belongs to, for a
  * benchmark that measures the share of each stage
- * (bench/programs/stage_clocks.cuh). That benchmark defines the macros before it
- * includes the kernels. In all other builds they expand to nothing.
+ * (bench/programs/stage_clocks.cuh). That benchmark defines the macros before
+ * it includes the kernels. In all other builds they expand to nothing.
  *
  * WARPRSA_STAGE(NAME) is the first line of a function. The time of the function
  * is charged to stage NAME, except for the time of functions it calls that name

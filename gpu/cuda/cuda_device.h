@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A GPU that the engine has opened, and what the parts of the engine do with
- * it: engine.c opens and closes devices, choice.c chooses their kernels, keys.c
- * loads keys, batches.c runs batches. Errors of CUDA become a warprsa_status
- * and a line of the trace.
+ * it: cuda_engine.c opens and closes devices, choice.c chooses their kernels,
+ * cuda_keys.c loads keys, batches.c runs batches. Errors of CUDA become a
+ * warprsa_status and a line of the trace.
  */
 #ifndef WARPRSA_GPU_CUDA_CUDA_DEVICE_H
 #define WARPRSA_GPU_CUDA_CUDA_DEVICE_H

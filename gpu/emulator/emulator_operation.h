@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "gpu/arith/private_operation.h"
-#include "gpu/emulator/emulator_arithmetic.h"
+#include "gpu/cpu/cpu_arithmetic.h"
 
 #ifndef WARPRSA_HOST_MODEXP
 #define WARPRSA_HOST_MODEXP warprsa_blind_and_modexp

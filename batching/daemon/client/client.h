@@ -9,8 +9,8 @@
 #ifndef WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_H
 #define WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_H
 
-#include "batching/queue/backend.h"
 #include "batching/daemon/client/control_connection.h"
+#include "batching/queue/backend.h"
 
 typedef struct warprsa_client warprsa_client;
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client process's connection to the daemon; see connection.h.
+ * A client process's connection to the daemon; see session_connection.h.
  */
 #include "batching/daemon/client/session_connection.h"
 

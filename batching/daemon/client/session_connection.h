@@ -15,7 +15,7 @@
 #include "batching/queue/queue.h"
 
 /* What the client knows of a slot. The word is the slot's generation, shifted,
- * and a state (connection.c). The thread that changes the word by
+ * and a state (session_connection.c). The thread that changes the word by
  * compare-and-swap owns what follows. */
 typedef struct warprsa_client_slot {
     _Atomic uint64_t word;

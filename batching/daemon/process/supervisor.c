@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/daemon/server/server_config.h"
 #include "batching/daemon/process/systemd.h"
 
 enum {

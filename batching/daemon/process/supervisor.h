@@ -21,6 +21,7 @@
 
 enum {
     WARPRSA_REPORT_TEXT = 768,
+    WARPRSA_LISTENERS_MAX = 16, /* of a daemon */
 };
 
 /* What a serving process says of itself. */

@@ -584,7 +584,7 @@ static void woken(warprsa_event_source *source)
 
 /* Has the kernel keep descriptors out, if it can, which connections inherit;
  * and, by listening once more, name this process to clients, where another one
- * has made the socket (ipc/busy.h). */
+ * has made the socket (daemon/client/busy.h). */
 static void prepare_listener(int fd)
 {
     static const int off = 0;

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "batching/base/config_value.h"
-#include "batching/daemon/server/network.h"
 #include "batching/daemon/process/option_table.h"
+#include "batching/daemon/server/network.h"
 #include "batching/daemon/server/server.h"
-#include "batching/queue/engines.h"
 #include "batching/daemon/wire/protocol.h"
+#include "batching/queue/engines.h"
 
 static bool parse_cpu_threads(const warprsa_option *option, const char *text,
                               void *field)

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The daemon's server: accepts connections on listening sockets and answers the
- * requests of the processes behind them by one queue (batching/queue/queue.h). It is
- * one acceptor (acceptor.h) and some event loops (event_loop.h), a thread each.
+ * requests of the processes behind them by one queue (batching/queue/queue.h).
+ * It is one acceptor (acceptor.h) and some event loops (event_loop.h), a thread
+ * each.
  *
  * The headers of this folder include each other in one direction:
  * server_config.h, user_quota.h < server_context.h; event_source.h,

@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "batching/daemon/process/supervisor.h"
 #include "batching/queue/queue.h"
 
 enum {
-    WARPRSA_LISTENERS_MAX = 16,
     WARPRSA_EVENT_LOOPS_MAX = 16,
 };
 

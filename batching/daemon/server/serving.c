@@ -16,14 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "batching/queue/background.h"
 #include "batching/base/clock.h"
 #include "batching/base/log_budget.h"
-#include "batching/daemon/server/network.h"
 #include "batching/daemon/process/process_limits.h"
 #include "batching/daemon/process/secrets.h"
-#include "batching/daemon/server/server.h"
 #include "batching/daemon/process/supervisor.h"
+#include "batching/daemon/server/network.h"
+#include "batching/daemon/server/server.h"
+#include "batching/queue/background.h"
 #include "batching/queue/engines.h"
 
 enum {

@@ -11,9 +11,9 @@
 
 #include "batching/base/own_fd.h"
 #include "batching/daemon/process/secrets.h"
-#include "batching/daemon/server/serving.h"
 #include "batching/daemon/process/supervisor.h"
 #include "batching/daemon/process/systemd.h"
+#include "batching/daemon/server/serving.h"
 
 enum {
     EXIT_USAGE = 2,

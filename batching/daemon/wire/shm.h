@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #include "batching/base/ring.h"
-#include "batching/queue/counters.h"
 #include "batching/daemon/wire/protocol.h"
+#include "batching/queue/counters.h"
 
 /* What the client notifies the daemon of, bits of `notify_flags`. */
 enum {

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The engine "remote"; see engine.h. This file holds one thing, a host as a
- * device of a queue, in this order: what is sent, what the host sends, keys,
- * batches, opening and closing.
+ * The engine "remote"; see remote_engine.h. This file holds one thing, a host
+ * as a device of a queue, in this order: what is sent, what the host sends,
+ * keys, batches, opening and closing.
  *
  * A host is believed nothing: a result must be of an operation that was sent
  * and not answered yet, and as long as the modulus; whether it is right, the

@@ -4,7 +4,8 @@
  * warprsad-gateway, the program: what parses TLS, HTTP/2 and the messages of
  * other hosts, in a process of its own. It has no device and no key but for the
  * moment in which a host's key passes through to warprsad, whose client it is
- * (upstream.h). Its supervisor is that of warprsad (daemon/supervisor.h).
+ * (upstream.h). Its supervisor is that of warprsad
+ * (daemon/process/supervisor.h).
  */
 #include <malloc.h>
 #include <signal.h>

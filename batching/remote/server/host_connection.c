@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client's connection as the server sees it; see connection.h.
+ * A client's connection as the server sees it; see host_connection.h.
  */
 #include "batching/remote/server/host_connection.h"
 

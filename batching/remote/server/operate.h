@@ -11,9 +11,9 @@
 
 #include <sys/queue.h>
 
-#include "batching/remote/wire/http2.h"
 #include "batching/remote/server/identities.h"
 #include "batching/remote/server/upstream.h"
+#include "batching/remote/wire/http2.h"
 
 struct warprsa_operate;
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The server of the network; see server.h. It believes nothing of a client:
- * connection.c and operate.c look at what comes.
+ * The server of the network; see remote_server.h. It believes nothing of a
+ * client: host_connection.c and operate.c look at what comes.
  */
 #include "batching/remote/server/remote_server.h"
 
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/remote/wire/address.h"
 #include "batching/remote/server/host_connection.h"
+#include "batching/remote/wire/address.h"
 
 enum {
     EVENTS = 64,

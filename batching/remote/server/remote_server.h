@@ -4,11 +4,12 @@
  * The server of the network: threads that share a listening socket, each with
  * the connections that it has accepted. The includes go one way:
  *
- *   protobuf.h < messages.h < http2.h < operate.h, health.h < connection.h <
- *   server.c;  tls.h < identities.h < operate.h;  bytes.h < http2.h;
- *   upstream.h < operate.h
+ *   protobuf.h < messages.h < http2.h < operate.h, health.h <
+ *   host_connection.h < remote_server.c;  tls.h < identities.h < operate.h;
+ *   bytes.h < http2.h;  upstream.h < operate.h
  *
- * The other side, which uses such servers, is http2.h < link.h < engine.c.
+ * The other side, which uses such servers, is http2.h < link.h <
+ * remote_engine.c.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_SERVER_REMOTE_SERVER_H
 #define WARPRSA_BATCHING_REMOTE_SERVER_REMOTE_SERVER_H

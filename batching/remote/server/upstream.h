@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A network thread's sessions at warprsad, which computes. The gateway is a
- * client of the local protocol (ipc/protocol.h) as any program is, but that it
- * has a session for each call of a host, in the name of the host's identity,
- * and never sleeps for an answer: what it waits for is an event of the thread's
- * epoll instance.
+ * client of the local protocol (daemon/wire/protocol.h) as any program is, but
+ * that it has a session for each call of a host, in the name of the host's
+ * identity, and never sleeps for an answer: what it waits for is an event of
+ * the thread's epoll instance.
  *
  * The gateway believes warprsad. All of this belongs to one thread.
  */
@@ -16,9 +16,9 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "batching/daemon/process/event_source.h"
-#include "batching/daemon/client/session_connection.h"
 #include "batching/daemon/client/control_connection.h"
+#include "batching/daemon/client/session_connection.h"
+#include "batching/daemon/process/event_source.h"
 
 enum {
     WARPRSA_UPSTREAM_WHY = 160,

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The device's part of operation.h: the memory of a block, and the fold by
+ * The device's part of fold_operation.h: the memory of a block, and the fold by
  * tensor cores where one thread has one message.
  *
  * Lanes 0..15 of a warp have the halves mod p of 16 requests, lanes 16..31 the

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The host's part of operation.h: a group in plain memory, and what the tensor
- * cores sum as loops over the same matrix, at the same offsets.
+ * The host's part of fold_operation.h: a group in plain memory, and what the
+ * tensor cores sum as loops over the same matrix, at the same offsets.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_GROUP_HOST_H
 #define WARPRSA_GPU_KERNELS_FOLD_GROUP_HOST_H

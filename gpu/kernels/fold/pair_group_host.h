@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The host's part of pair_operation.h, as group_host.h is of operation.h.
+ * The host's part of pair_operation.h, as group_host.h is of fold_operation.h.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_GROUP_HOST_H
 #define WARPRSA_GPU_KERNELS_FOLD_PAIR_GROUP_HOST_H

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Runs a whole private operation for a group of 16 requests of one key, each
- * number shared by two messages (pair.h). It differs from operation.h in that
- * it works modulo one prime after the other, so that the matrix of one prime at
- * a time is needed. In passes:
+ * number shared by two messages (pair.h). It differs from fold_operation.h in
+ * that it works modulo one prime after the other, so that the matrix of one
+ * prime at a time is needed. In passes:
  *
  *   Q          mod q: s_q
  *   P          mod p: s_p; s = s_q + q h (Garner); whether s^e = m mod p
@@ -17,11 +17,12 @@
  *   RECOMBINE  mod p: the rest of P, from both; CHECK follows
  *
  * With 20 or 30 samples, these roots are what is used on devices, and
- * operation.h does the rest.
+ * fold_operation.h does the rest.
  *
  * Each pass has a program of its own and needs the matrix of its prime. What
- * need not know of parts is done by operation.h, for the samples of a part. No
- * branch and no address depends on anything but sizes and the public exponent.
+ * need not know of parts is done by fold_operation.h, for the samples of a
+ * part. No branch and no address depends on anything but sizes and the public
+ * exponent.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_PAIR_OPERATION_H
 #define WARPRSA_GPU_KERNELS_FOLD_PAIR_OPERATION_H
@@ -491,7 +492,8 @@ WARPRSA_FN void warprsa_fold_pair_take_roots(const warprsa_fold_group *g)
     warprsa_sync_lanes();
 }
 
-/* Runs the power to its end, in a loop of its own (operation.h says why). */
+/* Runs the power to its end, in a loop of its own (fold_operation.h says
+ * why). */
 WARPRSA_FN void warprsa_fold_pair_modexp(warprsa_fold_number *a,
                                          const warprsa_fold_group *g,
                                          warprsa_fold_modexp_state *state,

@@ -19,8 +19,8 @@
 
 #include <openssl/rsa.h>
 
-#include "batching/daemon/server/server.h"
 #include "batching/daemon/process/systemd.h"
+#include "batching/daemon/server/server.h"
 
 enum {
     BITS = 1024,

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/kernels/fold/matrix.h"
 #include "gpu/kernels/fold/fold_operation.h"
+#include "gpu/kernels/fold/matrix.h"
 #include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 

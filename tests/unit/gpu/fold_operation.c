@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Whole private operations by gpu/kernels/fold/fold_operation.h, on the CPU, against
- * those of libcrypto: keys from awkward primes, messages whose halves meet,
- * exponents that windows may get wrong, and results that must not pass.
+ * Whole private operations by gpu/kernels/fold/fold_operation.h, on the CPU,
+ * against those of libcrypto: keys from awkward primes, messages whose halves
+ * meet, exponents that windows may get wrong, and results that must not pass.
  */
 #include "tests/unit/support/gpu_numbers.h"
 
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/kernels/fold/matrix.h"
 #include "gpu/kernels/fold/fold_operation.h"
+#include "gpu/kernels/fold/matrix.h"
 #include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "batching/queue/completion_times.h"
 #include "batching/base/clock.h"
+#include "batching/queue/completion_times.h"
 
 #define MS WARPRSA_NS_PER_MS
 

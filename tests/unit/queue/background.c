@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "batching/queue/background.h"
-#include "batching/queue/scheduling.h"
 #include "batching/queue/batch_selection.h"
+#include "batching/queue/scheduling.h"
 
 enum {
     GPU,

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/remote/engine/remote_engine.h"
 #include "batching/remote/engine/hosts.h"
 #include "batching/remote/engine/link.h"
+#include "batching/remote/engine/remote_engine.h"
 #include "batching/remote/engine/verify.h"
 #include "gpu/known_answer.h"
 

@@ -18,8 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "batching/daemon/server/server.h"
 #include "batching/daemon/client/client.h"
+#include "batching/daemon/server/server.h"
 #include "tests/unit/support/raw_client.h"
 
 /* The functions of a client. */

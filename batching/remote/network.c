@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * For warprsad-remote, which has the network; see daemon/network.h.
+ * For warprsad-remote, which has the network; see daemon/server/network.h.
  */
 #include "batching/daemon/server/network.h"
 
 #include "batching/daemon/server/options.h"
-#include "batching/remote/engine/remote_engine.h"
 #include "batching/remote/engine/hosts.h"
+#include "batching/remote/engine/remote_engine.h"
 
 enum {
     /* As many operations as fill the wait for a far host: 4096 in flight, in
