@@ -53,7 +53,7 @@ for name in cooperative auto; do
 done
 "$constant_time" --list | grep -x control-branch ||
     fail "--list has no control"
-# rate_row_write() prints 28 values a row, and bench/plot-kernels finds
+# rate_row_write() prints 28 values a row, and `bench/plot kernels` finds
 # them by these names.
 [ "$("$kernel_rate" --csv-header | tr -cd , | wc -c)" -eq 27 ] ||
     fail "--csv-header has not 28 names"

@@ -4,7 +4,7 @@
  * Measures the rate of each kernel for each size of batch, and in the same run
  * that of the paper's kernel: kernel_rate --help. Prints a table and its
  * summary; --csv=FILE also writes the table as comma-separated values.
- * bench/kernels runs it, bench/plot-kernels draws it.
+ * bench/kernels runs it, `bench/plot kernels` draws it.
  */
 #include <string.h>
 
