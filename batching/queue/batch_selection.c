@@ -13,27 +13,12 @@ enum {
     TURN_STEP = 8,
 };
 
-/* The classes of requests whose keys have been loaded for them. */
-static warprsa_class_set loaded_classes(const warprsa_queue_device *device)
-{
-    warprsa_class_set classes = 0;
-
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        if (atomic_load(&device->loads.oldest[c]) != 0)
-            classes |= UINT32_C(1) << c;
-    return classes;
-}
-
 /* If requests were set aside here, for which it has to look in any case, it
- * takes others beside them: in the background no more than those of the same
- * class, once their keys are loaded. */
+ * takes others beside them. */
 warprsa_class_set warprsa_take_classes(const warprsa_worker *worker)
 {
     const warprsa_queue_device *device = worker->device;
 
-    if (device->from->background)
-        return warprsa_queue_takes_now(device->queue, device->number) |
-               loaded_classes(device);
     if (atomic_load(&device->loads.requests) != 0)
         return warprsa_classes_below(device->from->engine->classes);
     return warprsa_queue_takes_now(device->queue, device->number);

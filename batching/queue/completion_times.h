@@ -37,7 +37,7 @@ void warprsa_answer_times_note(warprsa_answer_times *times, bool on_cpus,
                                warprsa_size_class size, uint64_t ns,
                                uint64_t now_ns);
 
-/* Whether idle CPUs would answer a request sooner than the other devices.
+/* Whether the CPUs would answer a request sooner than the other devices.
  * `contended`: when they last computed, they had to wait for those that need
  * the CPUs for something else. Then they leave it for a second, and try again.
  * Any thread. */

@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "batching/queue/background.h"
 #include "batching/queue/device_health.h"
 #include "batching/queue/key_loads.h"
 #include "batching/queue/queue_core.h"
@@ -40,10 +39,6 @@ typedef struct warprsa_worker {
     /* The outputs of a batch whose slots hold no more than the inputs:
      * batch_max of MODULUS_BYTES_MAX; NULL until there is one. SECRET. */
     uint8_t *outputs;
-    /* Of a device in the background: what computes for this worker, and the
-     * keys of a batch that its callers no longer wait for; else NULL. */
-    warprsa_background *background;
-    warprsa_key **held;
 } warprsa_worker;
 
 struct warprsa_queue_device {

@@ -9,11 +9,6 @@
 
 #include "batching/base/usable_cpus.h"
 
-enum {
-    /* A batch of RSA-4096 takes some 10 ms on a CPU of its own. */
-    PATIENCE_MS = 100,
-};
-
 static void add(warprsa_queue_config *config, const warprsa_engine *engine,
                 const warprsa_engines_wanted *wanted, unsigned streams)
 {
@@ -25,8 +20,7 @@ static void add(warprsa_queue_config *config, const warprsa_engine *engine,
     };
 }
 
-static void add_ifma(warprsa_queue_config *config, unsigned threads,
-                     bool background)
+static void add_ifma(warprsa_queue_config *config, unsigned threads)
 {
     if (threads == WARPRSA_CPU_THREADS_AUTO)
         threads = warprsa_usable_cpus();
@@ -38,8 +32,6 @@ static void add_ifma(warprsa_queue_config *config, unsigned threads,
         /* A longer batch would keep others waiting while a thread is free. */
         .batch_max = WARPRSA_IFMA_LANES,
         .on_cpus = true,
-        .background = background,
-        .patience_ms = PATIENCE_MS,
     };
 }
 
@@ -83,9 +75,7 @@ bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
     if (cuda)
         cuda = add_cuda(config, wanted, why, why_size);
     if (ifma && may_use_ifma(wanted, no_ifma, sizeof(no_ifma))) {
-        add_ifma(config, wanted->cpu_threads, false);
-        if (cuda && wanted->background)
-            add_ifma(config, wanted->cpu_threads, true);
+        add_ifma(config, wanted->cpu_threads);
     } else if (wanted->engine == WARPRSA_ENGINE_IFMA) {
         snprintf(why, why_size, "%s", no_ifma);
     }

@@ -30,13 +30,10 @@ typedef struct warprsa_engines_wanted {
     unsigned batch_max;   /* the same */
     unsigned cpu_threads; /* of ifma: 0..WARPRSA_STREAMS_MAX, 0: it isn't used,
                              or WARPRSA_CPU_THREADS_AUTO */
-    /* With AUTO, ifma once more beside cuda: as many threads as those, in the
-     * background (warprsa_queue_engine.background). */
-    bool background;
 } warprsa_engines_wanted;
 
 /*
- * Fills in `engines` and `engine_count` of a queue's configuration, three at
+ * Fills in `engines` and `engine_count` of a queue's configuration, two at
  * most: there is room for one of other hosts. False: this leaves no engine, and
  * `why` says why in a few words. Touches no device and no driver, and starts no
  * thread. Any thread.

@@ -17,12 +17,12 @@ enum {
     PAUSE_MS = 20,
 };
 
-/* Another host or CPUs in the background may give requests back. */
+/* Only another host may give requests back. */
 static bool is_possible(const warprsa_worker *worker, warprsa_size_class size)
 {
     const warprsa_queue_device *device = worker->device;
 
-    return (device->from->engine->comes_and_goes || device->from->background) &&
+    return device->from->engine->comes_and_goes &&
            !atomic_load(&device->queue->closing) &&
            warprsa_queue_has_another(device->queue, device->number, size);
 }
@@ -84,10 +84,9 @@ size_t warprsa_failover_items(warprsa_worker *worker, size_t count, bool all)
     }
     if (left == count)
         return count;
-    if (!worker->device->from->background)
-        atomic_store_explicit(&worker->device->activity->paused_until_ns,
-                              warprsa_clock_ns() + PAUSE_MS * WARPRSA_NS_PER_MS,
-                              memory_order_relaxed);
+    atomic_store_explicit(&worker->device->activity->paused_until_ns,
+                          warprsa_clock_ns() + PAUSE_MS * WARPRSA_NS_PER_MS,
+                          memory_order_relaxed);
     warprsa_failover_notify(worker);
     return left;
 }

@@ -5,7 +5,6 @@
  */
 #include "batching/queue/queue_batch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,33 +15,6 @@
 #include "batching/queue/device_keys.h"
 #include "batching/queue/failover.h"
 #include "batching/queue/scheduling.h"
-
-enum {
-    LOOK_MS = 1000, /* the end of a starved batch is looked for so often */
-};
-
-/* Starts what computes in the background, and what goes with it. */
-static bool init_background(warprsa_worker *worker)
-{
-    const warprsa_queue_device *device = worker->device;
-    char name[16];
-    int error;
-
-    if (!device->from->background)
-        return true;
-    worker->held = calloc(device->from->batch_max, sizeof(*worker->held));
-    if (worker->held == NULL)
-        return false;
-    snprintf(name, sizeof(name), "idle/%u.%u", device->number % 100,
-             worker->stream % 1000);
-    worker->background =
-        warprsa_background_start(device->from->batch_max, name, &error);
-    if (worker->background == NULL)
-        warprsa_queue_trace(device->queue, 1,
-                            "device %u: no thread of SCHED_IDLE: %s",
-                            device->number, strerror(error));
-    return worker->background != NULL;
-}
 
 static size_t outputs_bytes(const warprsa_worker *worker)
 {
@@ -55,8 +27,7 @@ bool warprsa_batch_init(warprsa_worker *worker)
 
     worker->items = calloc(batch_max, sizeof(*worker->items));
     worker->tasks = calloc(batch_max, sizeof(*worker->tasks));
-    if (worker->items != NULL && worker->tasks != NULL &&
-        init_background(worker))
+    if (worker->items != NULL && worker->tasks != NULL)
         return true;
     warprsa_batch_free(worker);
     return false;
@@ -64,8 +35,6 @@ bool warprsa_batch_init(warprsa_worker *worker)
 
 void warprsa_batch_free(warprsa_worker *worker)
 {
-    warprsa_background_stop(worker->background);
-    free(worker->held);
     free(worker->items);
     free(worker->tasks);
     if (worker->outputs == NULL)
@@ -231,43 +200,6 @@ static void record_batch(warprsa_worker *worker, warprsa_size_class size,
             wait_ns + end_ns - taken_ns);
 }
 
-/* Has other devices answer the requests of a batch that is still under way, and
- * those that this device has set aside: perhaps none of its workers is free for
- * them soon. */
-static void give_back(warprsa_worker *worker, size_t count)
-{
-    warprsa_request_chain aside = {0};
-
-    warprsa_device_take_set_aside(worker, &aside);
-    warprsa_answer_chain(worker, &aside, WARPRSA_CPU_DEADLINE);
-    warprsa_answer_refused_items(worker,
-                                 warprsa_failover_items(worker, count, true),
-                                 WARPRSA_CPU_DEADLINE);
-}
-
-/* The thread in the background has found no CPU. That says nothing against the
- * device: the worker waits for the end of the batch. The keys that it reads
- * keep a reference meanwhile, since a key without any is to be unloaded. */
-static void finish_starved(warprsa_worker *worker, size_t count)
-{
-    const size_t pinned = worker->pinned;
-    warprsa_status status;
-
-    for (size_t i = 0; i < pinned; i++) {
-        worker->held[i] = worker->items[i].key;
-        warprsa_key_reference(worker->held[i]);
-    }
-    warprsa_queue_note_starved(worker->device->queue, worker->device->number);
-    give_back(worker, count);
-    while (!warprsa_background_wait(worker->background, LOOK_MS, &status))
-        ;
-    for (size_t i = 0; i < pinned; i++)
-        worker->items[i].key = worker->held[i];
-    warprsa_device_unpin_keys(worker);
-    for (size_t i = 0; i < pinned; i++)
-        warprsa_key_drop(worker->held[i], 1);
-}
-
 /* Answers the requests of a batch that has ended or missed its deadline, or has
  * another device do so. A device that failed is taken out of use first, so that
  * the next request of a caller that was refused does not go there, unless
@@ -292,8 +224,8 @@ static void finish_batch(warprsa_worker *worker, size_t count,
     }
 }
 
-/* Starts the batch. CPUs compute it therein, or in the background: then the
- * router and the queue learn how long. */
+/* Starts the batch. CPUs compute it therein: then the queue learns how long
+ * they waited for a CPU. */
 static warprsa_status start_batch(warprsa_worker *worker,
                                   warprsa_size_class size, size_t count)
 {
@@ -302,12 +234,6 @@ static warprsa_status start_batch(warprsa_worker *worker,
     uint64_t start_ns, cpu_ns;
     warprsa_status status;
 
-    if (worker->background != NULL) {
-        warprsa_background_begin(worker->background, device->from->engine,
-                                 device->handle, worker->stream, size,
-                                 worker->tasks, count);
-        return WARPRSA_OK;
-    }
     if (!device->from->on_cpus)
         return device->from->engine->start(device->handle, worker->stream, size,
                                            worker->tasks, count);
@@ -350,24 +276,6 @@ static bool place_outputs(warprsa_worker *worker, warprsa_size_class size,
     return worker->outputs != NULL;
 }
 
-/* Waits for the batch that was started. *starved: it was in the background, and
- * is still under way. */
-static warprsa_status wait_for_batch(warprsa_worker *worker, bool *starved)
-{
-    const warprsa_queue_device *device = worker->device;
-    const unsigned deadline_ms = device->queue->config.deadline_ms;
-    const unsigned patience_ms = device->from->patience_ms;
-    warprsa_status status = WARPRSA_DEADLINE;
-
-    if (worker->background == NULL)
-        return device->from->engine->wait(device->handle, worker->stream,
-                                          deadline_ms);
-    *starved = !warprsa_background_wait(
-        worker->background,
-        patience_ms < deadline_ms ? patience_ms : deadline_ms, &status);
-    return status;
-}
-
 /* Starts the batch, waits for it and answers it. taken_ns: when it took its
  * requests. */
 static void run_batch(warprsa_worker *worker, warprsa_size_class size,
@@ -376,20 +284,17 @@ static void run_batch(warprsa_worker *worker, warprsa_size_class size,
     warprsa_queue_device *device = worker->device;
     uint64_t start_ns = warprsa_clock_ns();
     warprsa_status status = WARPRSA_NO_MEMORY;
-    bool starved = false;
 
     if (place_outputs(worker, size, count))
         status = start_batch(worker, size, count);
     if (status == WARPRSA_OK) {
-        status = wait_for_batch(worker, &starved);
+        status = device->from->engine->wait(device->handle, worker->stream,
+                                            device->queue->config.deadline_ms);
         record_batch(worker, size, count, taken_ns, start_ns,
                      status == WARPRSA_OK);
     }
     count_running(device, 0 - (uint32_t)count);
-    if (starved)
-        finish_starved(worker, count);
-    else
-        finish_batch(worker, count, status);
+    finish_batch(worker, count, status);
 }
 
 bool warprsa_batch_next(warprsa_worker *worker)

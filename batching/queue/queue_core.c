@@ -159,18 +159,17 @@ void warprsa_queue_drop(warprsa_queue *queue)
         queue->destroy(queue);
 }
 
-/* With the lock held. The CPUs are counted once. */
+/* With the lock held. */
 static void count_ready(const warprsa_queue *queue)
 {
     warprsa_counters *counters = queue->config.counters;
     const uint32_t ready = atomic_load(&queue->ready);
-    const uint32_t in_use = ready | queue->helping;
 
     atomic_store_explicit(&counters->devices,
                           (uint64_t)__builtin_popcount(ready),
                           memory_order_relaxed);
     for (unsigned i = 0; i < WARPRSA_COUNTERS_DEVICES; i++)
-        atomic_store_explicit(&counters->device_of[i].ready, (in_use >> i) & 1,
+        atomic_store_explicit(&counters->device_of[i].ready, (ready >> i) & 1,
                               memory_order_relaxed);
 }
 
@@ -244,10 +243,6 @@ void warprsa_queue_set_closing(warprsa_queue *queue)
 void warprsa_queue_devices_found(warprsa_queue *queue, uint32_t devices,
                                  unsigned count)
 {
-    /* Nobody waits for those that only help. */
-    for (unsigned i = 0; i < count; i++)
-        if (warprsa_queue_engine_of(queue, i)->background)
-            devices &= ~(UINT32_C(1) << i);
     pthread_mutex_lock(&queue->lock);
     queue->opening = devices;
     pthread_mutex_unlock(&queue->lock);
@@ -260,10 +255,7 @@ void warprsa_queue_device_up(warprsa_queue *queue, unsigned device,
     const uint32_t bit = UINT32_C(1) << device;
 
     pthread_mutex_lock(&queue->lock);
-    if (warprsa_queue_engine_of(queue, device)->background)
-        queue->helping |= bit;
-    else
-        atomic_fetch_or(&queue->ready, bit);
+    atomic_fetch_or(&queue->ready, bit);
     queue->opening &= ~bit;
     snprintf(queue->description[device], sizeof(queue->description[device]),
              "%s", description);
@@ -280,9 +272,7 @@ void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
     pthread_mutex_lock(&queue->lock);
     atomic_fetch_and(&queue->ready, ~bit);
     queue->opening &= ~bit;
-    queue->helping &= ~bit;
-    if (!warprsa_queue_engine_of(queue, device)->background)
-        snprintf(queue->down_reason, sizeof(queue->down_reason), "%s", why);
+    snprintf(queue->down_reason, sizeof(queue->down_reason), "%s", why);
     publish_state(queue);
     pthread_mutex_unlock(&queue->lock);
 }

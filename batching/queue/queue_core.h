@@ -9,7 +9,6 @@
  *   base/, gpu/engine.h       primitives; the contract with the engines
  *   counters, probe, router   what happened; on the CPU or on a device
  *   completion_times          which device answers sooner
- *   background, starvation    batches by a thread of SCHED_IDLE; its pauses
  *   queue_types.h             the types that callers see
  *   request.h, request_pool   the requests
  *   fair_queue                those of several owners, in turn
@@ -46,7 +45,6 @@
 #include "batching/queue/queue_keys.h"
 #include "batching/queue/queue_types.h"
 #include "batching/queue/request_pool.h"
-#include "batching/queue/starvation.h"
 
 /* What submitters need to know of a device's workers. */
 typedef struct warprsa_device_activity {
@@ -58,7 +56,6 @@ typedef struct warprsa_device_activity {
     /* Until then it takes nothing, as long as another device that is not paused
      * is ready; 0: it does. */
     _Atomic uint64_t paused_until_ns;
-    warprsa_starvation starvation; /* of CPUs in the background */
     unsigned engine; /* its index in the configuration; set before the device is
                         counted in device_count */
 } warprsa_device_activity;
@@ -80,11 +77,7 @@ struct warprsa_queue {
     _Atomic uint32_t references;   /* the opener's, each key's, each thread's */
     _Atomic uint32_t ready; /* bit per device: takes requests; changed under the
                                lock */
-    uint32_t helping; /* the same of those in the background, which are not
-                         `ready`; under the lock */
     warprsa_answer_times times; /* without a router, beside other hosts */
-    warprsa_answer_times background_times; /* of CPUs in the background, and of
-                                              those whom they help */
     warprsa_keys keys;
     warprsa_device_activity activity[WARPRSA_DEVICES_MAX];
     /* Requests taken from the rings while several owners had some. */

@@ -88,11 +88,8 @@ static const warprsa_engine *engine_of(const warprsa_queue_device *device)
  * lock held. */
 static void set_up(warprsa_queue_device *device, const char *how)
 {
-    char name[WARPRSA_COUNTERS_TEXT];
+    const char *name = engine_of(device)->describe(device->handle);
 
-    snprintf(name, sizeof(name), "%s%s",
-             device->from->background ? "idle CPUs: " : "",
-             engine_of(device)->describe(device->handle));
     device->state = WARPRSA_DEVICE_READY;
     warprsa_device_health_in_use(&device->health, warprsa_clock_ns());
     warprsa_queue_device_up(device->queue, device->number, name);
@@ -628,7 +625,6 @@ bool warprsa_device_is_lost(warprsa_queue_device *device)
         since_ns = device->opening_ns;
     limit_ms = device->opening_ns != 0 ? OPENING_HANGS_MS : HANGS_MS;
     lost = device->was_in_use && !engine_of(device)->comes_and_goes &&
-           !device->from->background &&
            (device->state == WARPRSA_DEVICE_SUSPECT ||
             device->state == WARPRSA_DEVICE_LOST) &&
            (device->reopening_failed ||

@@ -21,7 +21,7 @@ typedef struct warprsa_key warprsa_key;
 enum {
     WARPRSA_KEY_ID_BYTES = 32, /* a SHA-256 over the whole private key */
     WARPRSA_DEVICES_MAX = 16,  /* of all engines together */
-    WARPRSA_ENGINES_MAX = 4,
+    WARPRSA_ENGINES_MAX = 3,
 };
 
 /* Whose a key is: a number for each of those that share the devices, which are
@@ -40,14 +40,6 @@ typedef struct warprsa_queue_engine {
      * router tells them to; or without a router, beside other hosts, what they
      * are expected to answer sooner. What they answer is counted as `ifma`. */
     bool on_cpus;
-    /* If on_cpus: each thread has another one of SCHED_IDLE compute its batches
-     * (background.h), which takes no CPU from anyone. Such devices only help
-     * others that are not on the CPUs, while all of these are saturated, with
-     * requests that they are expected to answer sooner. To callers the queue is
-     * as if they were not there. The last engine, if any. */
-    bool background;
-    unsigned patience_ms; /* if so: then another device gets what a thread had
-                             no CPU for, 1 or more */
 } warprsa_queue_engine;
 
 typedef struct warprsa_queue_config {

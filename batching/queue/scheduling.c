@@ -63,8 +63,7 @@ bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device)
 {
     const warprsa_queue_engine *engine = warprsa_queue_engine_of(queue, device);
 
-    return engine->on_cpus && !engine->background &&
-           waiting_in(queue) < engine->batch_max;
+    return engine->on_cpus && waiting_in(queue) < engine->batch_max;
 }
 
 /* Whether a batch had better wait for the end of another one: threads have to
@@ -94,7 +93,7 @@ static bool is_paused_at(const warprsa_queue *queue, unsigned device,
 }
 
 /* Whether it is paused, and there is another device for whatever is queued.
- * CPUs that only help are none. */
+ * The CPUs are none. */
 static bool is_paused(const warprsa_queue *queue, unsigned device)
 {
     const uint32_t ready = atomic_load(&queue->ready);
@@ -126,33 +125,13 @@ static bool has_answer_times(const warprsa_queue *queue)
     return hosts && config->router == NULL;
 }
 
-static bool has_background(const warprsa_queue *queue)
-{
-    return queue->config.engines[queue->config.engine_count - 1].background;
-}
-
-void warprsa_queue_note_starved(warprsa_queue *queue, unsigned device)
-{
-    const uint64_t pause_ns = warprsa_starvation_note(
-        &queue->activity[device].starvation, warprsa_clock_ns());
-
-    if (pause_ns != 0)
-        warprsa_queue_trace(
-            queue, 1, "device %u: no CPU is idle for it, tried again in %u s",
-            device, (unsigned)(pause_ns / WARPRSA_NS_PER_SEC));
-}
-
 void warprsa_queue_note_answer(warprsa_queue *queue, unsigned device,
                                warprsa_size_class size, uint64_t response_ns,
                                uint64_t batch_ns, uint64_t now_ns)
 {
     const bool on_cpus = warprsa_queue_engine_of(queue, device)->on_cpus;
-    const bool background = warprsa_queue_engine_of(queue, device)->background;
 
-    if (background || (!on_cpus && has_background(queue)))
-        warprsa_answer_times_note(&queue->background_times, background, size,
-                                  background ? batch_ns : response_ns, now_ns);
-    if (!background && has_answer_times(queue))
+    if (has_answer_times(queue))
         warprsa_answer_times_note(&queue->times, on_cpus, size,
                                   on_cpus ? batch_ns : response_ns, now_ns);
 }
@@ -190,50 +169,6 @@ static bool is_busy(const warprsa_queue *queue, unsigned device)
            !warprsa_keys_are_shared(&queue->keys);
 }
 
-/* Whether a ready device other than the CPUs has a worker with nothing to do:
- * it takes what is queued, or waits for more. */
-static bool has_idle_other(const warprsa_queue *queue)
-{
-    const uint32_t ready = atomic_load(&queue->ready);
-
-    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
-        if (((ready >> i) & 1) != 0 &&
-            !warprsa_queue_engine_of(queue, i)->on_cpus &&
-            atomic_load(&queue->activity[i].eventcount.idle) > 0)
-            return true;
-    return false;
-}
-
-/* Those of these classes of which CPUs in the background take requests now: a
- * batch's worth is left over by devices that all are saturated, and would be
- * answered sooner. Not of large classes, whose batches take too long for
- * patience_ms. None if there is no other device, for then it would be idle time
- * alone that callers get. */
-static warprsa_class_set helps_with(warprsa_queue *queue, unsigned device,
-                                    warprsa_class_set classes)
-{
-    const unsigned batch_max =
-        warprsa_queue_engine_of(queue, device)->batch_max;
-    warprsa_class_set found = 0;
-    uint64_t now_ns = 0;
-
-    classes &= warprsa_classes_below(atomic_load(&queue->others_classes));
-    if (classes == 0 || has_idle_other(queue))
-        return 0;
-    for (unsigned c = 0; c < WARPRSA_CLASS_LARGE; c++) {
-        if ((classes >> c & 1) == 0 || waiting_of(queue, c) <= batch_max)
-            continue;
-        if (now_ns == 0)
-            now_ns = warprsa_clock_ns();
-        if (!warprsa_starvation_is_paused(&queue->activity[device].starvation,
-                                          now_ns) &&
-            warprsa_answer_times_cpus_are_sooner(
-                &queue->background_times, (warprsa_size_class)c, false, now_ns))
-            found |= UINT32_C(1) << c;
-    }
-    return found;
-}
-
 /* The classes that a device takes now, however few requests are queued. A
  * submitter that is told no need not notify anybody: it has read `running`
  * after it queued its request, and the worker that lowers that looks at the
@@ -244,8 +179,6 @@ static warprsa_class_set takes(warprsa_queue *queue, unsigned device)
     const warprsa_queue_engine *from = warprsa_queue_engine_of(queue, device);
     warprsa_class_set classes = warprsa_classes_below(from->engine->classes);
 
-    if (from->background)
-        return helps_with(queue, device, classes);
     if (is_paused(queue, device))
         return 0;
     if (!from->on_cpus)
@@ -274,8 +207,6 @@ warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
 static bool takes_queued(warprsa_queue *queue, unsigned device,
                          warprsa_size_class size)
 {
-    if (warprsa_queue_engine_of(queue, device)->background)
-        return helps_with(queue, device, warprsa_class_alone(size)) != 0;
     return (!is_busy(queue, device) ||
             waiting_of(queue, size) >=
                 warprsa_queue_engine_of(queue, device)->engine->granularity) &&
@@ -283,14 +214,12 @@ static bool takes_queued(warprsa_queue *queue, unsigned device,
 }
 
 /* The place of a device that may take a request of this class among those that
- * may: less is better. Engines are numbered in the order of preference, those
- * in the background last; CPUs beside others may only take what they answer
- * sooner. */
+ * may: less is better. Engines are numbered in the order of preference; CPUs
+ * beside others may only take what they answer sooner. */
 static unsigned rank_of(const warprsa_queue *queue, unsigned device,
                         warprsa_size_class size)
 {
     const bool sooner = warprsa_queue_engine_of(queue, device)->on_cpus &&
-                        !warprsa_queue_engine_of(queue, device)->background &&
                         queue->config.router == NULL &&
                         (unsigned)size < atomic_load(&queue->others_classes);
 
@@ -328,7 +257,6 @@ void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size)
 void warprsa_queue_pass_on(warprsa_queue *queue, unsigned device)
 {
     if (!warprsa_queue_engine_of(queue, device)->on_cpus ||
-        warprsa_queue_engine_of(queue, device)->background ||
         !has_answer_times(queue))
         return;
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)

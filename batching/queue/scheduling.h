@@ -21,10 +21,6 @@ void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
  * full one. Never of GPUs. */
 bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device);
 
-/* A thread of CPUs in the background has found no CPU for its batch: the device
- * pauses. By its workers. */
-void warprsa_queue_note_starved(warprsa_queue *queue, unsigned device);
-
 /* Whether a device other than this one takes requests of this class. */
 bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
                                warprsa_size_class size);
@@ -32,9 +28,8 @@ bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
 /* The classes of which a worker of this device may take requests now. Of the
  * classes that other devices take, too, the CPUs take none, for callers need
  * them; or, beside other hosts, those that they are expected to answer sooner.
- * In the background they take these while the others are saturated. While
- * threads of CPUs have to wait for one, a batch that would not be full waits
- * for the end of another one; and while a device is busy, one with fewer
+ * While threads of CPUs have to wait for one, a batch that would not be full
+ * waits for the end of another one; and while a device is busy, one with fewer
  * requests than its engine's granularity. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue,
                                           unsigned device);

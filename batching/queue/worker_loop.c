@@ -128,13 +128,9 @@ void warprsa_work_sleep(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->device;
     warprsa_queue *queue = device->queue;
-    uint64_t until_ns =
+    const uint64_t until_ns =
         warprsa_clock_ns() + queue->config.deadline_ms * WARPRSA_NS_PER_MS;
     uint32_t word;
-
-    /* Those of other devices look for what has expired. */
-    if (device->from->background)
-        until_ns = UINT64_MAX;
 
     atomic_fetch_add(&device->activity->eventcount.idle, 1);
     word = warprsa_eventcount_prepare_wait(&device->activity->eventcount);

@@ -389,8 +389,8 @@ static void write_devices(const warprsa_programs *programs, FILE *to)
          "How often the device was taken out of use for wrong results.",
          FIELD(device_of[0].wrong)},
         {"warprsa_device_failovers_total", "counter",
-         "Private operations that the device, a remote host or idle CPUs, did "
-         "not do and another one got.",
+         "Private operations that the device, a remote host, did not do and "
+         "another one got.",
          FIELD(device_of[0].failovers)},
         {"warprsa_device_keys", "gauge", "Keys on the device.",
          FIELD(device_of[0].keys)},

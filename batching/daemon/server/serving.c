@@ -23,7 +23,6 @@
 #include "batching/daemon/process/supervisor.h"
 #include "batching/daemon/server/network.h"
 #include "batching/daemon/server/server.h"
-#include "batching/queue/background.h"
 #include "batching/queue/engines.h"
 
 enum {
@@ -95,20 +94,6 @@ static bool add_hosts(serving_state *s, warprsa_queue_config *config, char *why,
     return true;
 }
 
-/* Whether CPUs may help a GPU while they would be idle. Before any thread is
- * started. */
-static bool may_use_idle_cpus(const serving_state *s)
-{
-    const warprsa_options *o = &s->serving->options;
-
-    if (o->engine != WARPRSA_ENGINE_AUTO || o->cpu_threads == 0)
-        return false;
-    if (warprsa_background_is_allowed())
-        return true;
-    log_line(s, 1, "idle CPUs not used: threads of SCHED_IDLE not allowed");
-    return false;
-}
-
 /* The engines that compute here. */
 static bool choose_engines(serving_state *s, warprsa_queue_config *config)
 {
@@ -119,7 +104,6 @@ static bool choose_engines(serving_state *s, warprsa_queue_config *config)
         .streams = o->streams,
         .batch_max = o->batch_max,
         .cpu_threads = o->cpu_threads,
-        .background = may_use_idle_cpus(s),
     };
     char why[400], why_hosts[400];
     bool own = warprsa_engines_choose(&wanted, config, why, sizeof(why));

@@ -67,12 +67,10 @@ static warprsa_engines_wanted wanted_by_daemon(void)
         .streams = 8,
         .batch_max = 8192,
         .cpu_threads = 3,
-        .background = true,
     };
 }
 
-/* Checks the engines' names, and those in the background, which stand in
- * parentheses. */
+/* Checks the engines' names. */
 static void are_chosen(const warprsa_engines_wanted *wanted,
                        const char *expected)
 {
@@ -85,21 +83,20 @@ static void are_chosen(const warprsa_engines_wanted *wanted,
         const warprsa_queue_engine *engine = &config.engines[e];
         const size_t length = strlen(names);
 
-        snprintf(names + length, sizeof(names) - length,
-                 engine->background ? "%s(%s)" : "%s%s", e > 0 ? " " : "",
-                 engine->engine->name);
+        snprintf(names + length, sizeof(names) - length, "%s%s",
+                 e > 0 ? " " : "", engine->engine->name);
         assert_int_equal(engine->on_cpus, engine->engine == &ifma);
     }
     assert_string_equal(names, expected);
 }
 
-static void idle_cpus_help_a_gpu_alone(void **state)
+static void the_machine_and_the_name_choose(void **state)
 {
     warprsa_engines_wanted wanted = wanted_by_daemon();
 
     (void)state;
     has_cuda = has_ifma = true;
-    are_chosen(&wanted, "cuda ifma (ifma)");
+    are_chosen(&wanted, "cuda ifma");
     has_ifma = false;
     are_chosen(&wanted, "cuda");
     has_cuda = false;
@@ -115,17 +112,7 @@ static void idle_cpus_help_a_gpu_alone(void **state)
     are_chosen(&wanted, "host");
 }
 
-static void nobody_gets_them_unasked(void **state)
-{
-    warprsa_engines_wanted wanted = wanted_by_daemon();
-
-    (void)state;
-    has_cuda = has_ifma = true;
-    wanted.background = false;
-    are_chosen(&wanted, "cuda ifma");
-}
-
-static void threads_of_both_are_bounded(void **state)
+static void threads_of_cpus_are_bounded(void **state)
 {
     warprsa_engines_wanted wanted = wanted_by_daemon();
     warprsa_queue_config config = {0};
@@ -135,12 +122,10 @@ static void threads_of_both_are_bounded(void **state)
     has_cuda = has_ifma = true;
     assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
     assert_int_equal(config.engines[1].streams, 3);
-    assert_int_equal(config.engines[2].streams, 3);
-    assert_true(config.engines[2].patience_ms > 0);
     wanted.cpu_threads = WARPRSA_CPU_THREADS_AUTO;
     assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
-    assert_int_equal(config.engines[2].streams, warprsa_usable_cpus());
-    assert_int_equal(config.engines[2].batch_max, WARPRSA_IFMA_LANES);
+    assert_int_equal(config.engines[1].streams, warprsa_usable_cpus());
+    assert_int_equal(config.engines[1].batch_max, WARPRSA_IFMA_LANES);
     wanted.cpu_threads = 0;
     are_chosen(&wanted, "cuda");
 }
@@ -148,9 +133,8 @@ static void threads_of_both_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(idle_cpus_help_a_gpu_alone),
-        cmocka_unit_test(nobody_gets_them_unasked),
-        cmocka_unit_test(threads_of_both_are_bounded),
+        cmocka_unit_test(the_machine_and_the_name_choose),
+        cmocka_unit_test(threads_of_cpus_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

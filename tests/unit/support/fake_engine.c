@@ -6,7 +6,6 @@
 #include "fake_engine.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,13 +350,10 @@ static warprsa_status fake_start(warprsa_device *device, unsigned stream,
             fake.log[fake.batches].second = device->second;
             fake.log[fake.batches].device = device->config.ordinal;
             fake.log[fake.batches].stream = stream;
-            fake.log[fake.batches].policy = sched_getscheduler(0);
         }
         fake.batches++;
         fake.running++;
         fake.hold |= fake.batches == fake.hold_at;
-        if (device->second)
-            held(&fake.hold_start);
     }
     changed();
     pthread_mutex_unlock(&fake.lock);
@@ -391,12 +387,6 @@ static void finish(warprsa_device *device, stream_state *s)
     changed();
 }
 
-/* Whether a batch of this device is not to end yet. */
-static bool is_held(const warprsa_device *device)
-{
-    return fake.hold && !(device->second && fake.second_goes_on);
-}
-
 static warprsa_status fake_wait(warprsa_device *device, unsigned stream,
                                 unsigned timeout_ms)
 {
@@ -409,8 +399,7 @@ static warprsa_status fake_wait(warprsa_device *device, unsigned stream,
     until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&fake.lock);
-    while (is_held(device) && s->busy && !device->lost &&
-           status == WARPRSA_OK) {
+    while (fake.hold && s->busy && !device->lost && status == WARPRSA_OK) {
         if (fake.overdue > 0 && !s->forgotten) {
             fake.overdue--;
             changed();

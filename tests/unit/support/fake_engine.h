@@ -33,8 +33,6 @@ typedef struct fake_engine {
     warprsa_status load_status; /* of every load_key() */
     bool hold;                  /* batches don't end */
     unsigned hold_at;           /* the start of this batch, from 1, sets it */
-    bool second_goes_on;        /* `hold` is not for the second engine */
-    bool hold_start;            /* start() of the second doesn't return */
     unsigned slow_starts;       /* next starts that sleep for 5 ms */
     unsigned overdue;           /* next batches held that miss their deadline */
     unsigned start_failures;    /* next starts that fail with start_status */
@@ -62,7 +60,6 @@ typedef struct fake_engine {
         bool second; /* of fake_engine_second() */
         unsigned device;
         unsigned stream;
-        int policy; /* of the thread that started it (sched(7)) */
     } log[FAKE_BATCHES_LOGGED];
     const char *broken; /* the first rule broken, or NULL */
 } fake_engine;
