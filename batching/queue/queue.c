@@ -44,7 +44,7 @@ static const char *bad_config(const warprsa_queue_config *c)
     const char *bad = NULL;
 
     if (c->engine_count < 1 || c->engine_count > WARPRSA_ENGINES_MAX)
-        return "there must be 1..4 engines";
+        return "there must be 1..3 engines";
     for (unsigned e = 0; e < c->engine_count && bad == NULL; e++)
         bad = bad_engine(&c->engines[e]);
     if (bad != NULL)
