@@ -15,7 +15,8 @@
 bool warprsa_config_number(const char *text, unsigned min, unsigned max,
                            unsigned *value);
 
-/* The same, or "auto", which stands for the number `automatic`. */
+/* As warprsa_config_number(), or "auto", which stands for the number
+ * `automatic`. */
 bool warprsa_config_number_or_auto(const char *text, unsigned min, unsigned max,
                                    unsigned automatic, unsigned *value);
 
@@ -23,8 +24,8 @@ bool warprsa_config_number_or_auto(const char *text, unsigned min, unsigned max,
  * them, from 0. */
 bool warprsa_config_word(const char *text, const char *words, unsigned *value);
 
-/* "all", or numbers from 0 to `max`, at most 31, with commas between them: bit
- * i of the value stands for number i. All: every bit. */
+/* "all", which sets every bit, or numbers from 0 to `max`, at most 31, with
+ * commas between them. Bit i of the value stands for number i. */
 bool warprsa_config_devices(const char *text, unsigned max, uint32_t *value);
 
 #endif

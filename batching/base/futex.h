@@ -17,7 +17,7 @@
 #include "batching/base/clock.h"
 
 /* Sleeps while *word is `value`, until woken or until_ns (a time of
- * warprsa_clock_ns()). May also return for no reason: callers loop. */
+ * warprsa_clock_ns()). May also return early for no reason, so callers loop. */
 static inline void warprsa_futex_wait(_Atomic uint32_t *word, uint32_t value,
                                       uint64_t until_ns)
 {

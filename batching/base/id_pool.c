@@ -9,7 +9,7 @@
 
 bool warprsa_id_pool_init(warprsa_id_pool *pool, uint32_t first, uint32_t count)
 {
-    /* Of a large block from calloc(), pages take no memory until touched. */
+    /* Pages of a large block from calloc() take no memory until touched. */
     pool->released = calloc(count > 0 ? count : 1, sizeof(*pool->released));
     pool->depth = 0;
     pool->next = first;

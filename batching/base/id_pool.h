@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A pool of small numbers, ids, of which each is held by one holder at a time:
- * the indices of keys in a device's memory, the request slots, keys and
+ * A pool of small numbers (ids). Each id has one holder at a time. Ids are the
+ * indices of keys in a device's memory, and the request slots, keys and
  * notifiers of a client's connection to the daemon.
  */
 #ifndef WARPRSA_BATCHING_BASE_ID_POOL_H
@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 /*
- * An id that was released is acquired again before one that never was. Memory
- * is therefore touched only for as many ids as were ever held at once: a server
- * may have hundreds of processes that each need few of the ids they could have.
+ * A released id is acquired again before an id that was never held. So memory
+ * is touched only for as many ids as were ever held at once. A server may have
+ * hundreds of processes, each of which needs few of its ids.
  */
 typedef struct warprsa_id_pool {
     pthread_mutex_t lock; /* of all that follows */

@@ -39,7 +39,7 @@ void warprsa_log_budgets_free(warprsa_log_budgets *budgets)
     pthread_mutex_destroy(&budgets->lock);
 }
 
-/* Whether nothing would be lost with its counts. */
+/* Whether the entry can be reused: no count in it is still needed. */
 static bool is_free(const struct warprsa_log_owner *entry, uint64_t now_ns)
 {
     const warprsa_log_budget *budget = &entry->budget;
@@ -49,7 +49,7 @@ static bool is_free(const struct warprsa_log_owner *entry, uint64_t now_ns)
             atomic_load(&budget->left_out) == 0);
 }
 
-/* With the lock held: the budget that counts for this owner. */
+/* With the lock held: returns the budget that this owner uses. */
 static warprsa_log_budget *budget_of(warprsa_log_budgets *budgets,
                                      uint64_t owner, uint64_t now_ns)
 {

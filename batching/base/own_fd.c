@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    /* Who has files send signals uses SIGIO or a real-time one. */
+    /* Programs that have files send signals use SIGIO or a real-time signal. */
     MARK = SIGPWR,
 };
 
@@ -107,7 +107,8 @@ bool warprsa_marked_eventfd_notify(int fd)
 
     if (!warprsa_marked_fd_is_there(fd))
         return false;
-    /* Can only fail with the counter at its end: it is readable then. */
+    /* This fails only if the counter is at its maximum, and then it is
+     * readable. */
     (void)!write(fd, &one, sizeof(one));
     return true;
 }

@@ -27,43 +27,43 @@ typedef struct warprsa_own_fd {
 #define WARPRSA_NO_FD ((warprsa_own_fd){.fd = -1})
 
 /*
- * Moves a descriptor that was just opened above those of standard input, output
- * and error; it is closed when the program becomes another one. Returns its
- * number. -1: there is none left, and it was closed, or `fd` was -1; errno says
- * why. Any thread.
+ * Moves a descriptor that was just opened above standard input, output and
+ * error, and marks it close-on-exec. Returns its number. -1, with errno set:
+ * `fd` was -1, or no number was free and `fd` was closed. Any thread.
  */
 int warprsa_fd_above_stdio(int fd);
 
 /* Takes over a descriptor that was just opened, and moves it as
- * warprsa_fd_above_stdio() does. False: *own is none, and errno says why. Any
- * thread. */
+ * warprsa_fd_above_stdio() does. False: *own holds no descriptor, and errno
+ * says why. Any thread. */
 bool warprsa_own_fd_take(warprsa_own_fd *own, int fd);
 
-/* Whether it is still there. Keeps errno. Any thread. */
+/* Whether the descriptor still refers to the same file. Keeps errno. Any
+ * thread. */
 bool warprsa_own_fd_is_there(const warprsa_own_fd *own);
 
-/* Closes it if it is still there; it is none afterwards. Keeps errno. One
- * thread. */
+/* Closes the descriptor if it still refers to the same file. *own holds no
+ * descriptor afterwards. Keeps errno. One thread. */
 void warprsa_own_fd_close(warprsa_own_fd *own);
 
 /*
- * The same by a mark: a signal that is set for the descriptor (F_SETSIG), and
- * that nobody has it send. It tells ours from the program's, though not one of
- * ours from another. For eventfds, which all have the same dev and ino; and
- * where a descriptor is looked at often, since it takes 0.6 of the time. The
- * mark belongs to what the descriptor refers to, so it is there in each process
- * that has it. take() returns the number, or -1 as warprsa_fd_above_stdio().
+ * Keeps a descriptor by a mark: a signal set for it (F_SETSIG) that it is never
+ * made to send. The mark tells warprsa's descriptors from the program's, but
+ * not one of warprsa's from another. It is for eventfds, which all have the
+ * same dev and ino, and for descriptors that are checked often, since it takes
+ * 0.6 of the time. The mark belongs to the open file, so every process that has
+ * the file sees it. Returns the number, or -1 as warprsa_fd_above_stdio() does.
  */
 int warprsa_marked_fd_take(int fd);
 bool warprsa_marked_fd_is_there(int fd);
 void warprsa_marked_fd_close(int fd);
 
-/* Adds one to such an eventfd, which makes it readable. False: it is not there.
- * Any thread. */
+/* Adds one to a marked eventfd, which makes it readable. False: the descriptor
+ * is not there. Any thread. */
 bool warprsa_marked_eventfd_notify(int fd);
 
-/* For a program of ours, at its start: opens /dev/null where standard input,
- * output or error are closed, so that nothing else is opened there. */
+/* For warprsa's own programs, at their start: opens /dev/null where standard
+ * input, output or error are closed, so that no other file is opened there. */
 void warprsa_open_stdio(void);
 
 #endif

@@ -5,7 +5,7 @@
  * file beyond the limit on its size (SIGXFSZ), or to a pipe that nobody reads
  * (SIGPIPE). Between warprsa_quiet_begin() and warprsa_quiet_end() the calling
  * thread does not get these two, and the call fails instead. Both signals are
- * sent to the thread that makes the call, so no other one has to know.
+ * sent to the thread that makes the call, so no other thread is concerned.
  */
 #ifndef WARPRSA_BATCHING_BASE_QUIET_H
 #define WARPRSA_BATCHING_BASE_QUIET_H
@@ -37,7 +37,7 @@ static inline warprsa_quiet warprsa_quiet_begin(void)
     return quiet;
 }
 
-/* Takes away the signals that came meanwhile. Keeps errno. */
+/* Discards the signals that came meanwhile. Keeps errno. */
 static inline void warprsa_quiet_end(const warprsa_quiet *quiet)
 {
     static const struct timespec at_once = {0, 0};

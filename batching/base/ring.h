@@ -106,7 +106,7 @@ static inline bool warprsa_ring_peek(warprsa_ring *ring, uint32_t *slot)
 }
 
 /* How many positions from `head` on are filled, `most` at most, and the numbers
- * there. They are right if `head` is still the head afterwards. */
+ * there. The numbers are right if `head` is still the head afterwards. */
 static inline uint32_t warprsa_ring_peek_many(const warprsa_ring *ring,
                                               uint32_t head, uint32_t *slots,
                                               uint32_t most)
@@ -130,9 +130,9 @@ static inline uint32_t warprsa_ring_peek_many(const warprsa_ring *ring,
  * when the thread that puts the oldest one has not finished. That thread will
  * notify the eventcount when it has.
  *
- * All of them are taken in one step. Threads that take one by one hand the
- * head's cache line to each other for each number, and 32 of them, of four
- * devices, got no more than 1.7 million a second out of it together.
+ * All numbers are taken in one step. Threads that take one by one hand the
+ * head's cache line to each other for each number: 32 threads of four devices
+ * took no more than 1.7 million a second together.
  */
 static inline uint32_t warprsa_ring_take(warprsa_ring *ring, uint32_t *slots,
                                          uint32_t most)
@@ -166,7 +166,7 @@ static inline bool warprsa_ring_empty(warprsa_ring *ring)
     return !warprsa_ring_peek(ring, &slot);
 }
 
-/* How many numbers are in it or about to be; a hint. */
+/* How many numbers are in the ring or about to be; a hint. */
 static inline uint32_t warprsa_ring_count(warprsa_ring *ring)
 {
     uint32_t head = atomic_load(&ring->head);

@@ -28,7 +28,7 @@ static bool read_number(const char *text, char end, uint64_t *number)
     return errno == 0 && *stop == end && *number <= UINT32_MAX;
 }
 
-/* The file has users by name or by number. */
+/* The file names users by name or by number. */
 static bool find_user(const char *text, uid_t *uid)
 {
     const struct passwd *user = getpwnam(text);

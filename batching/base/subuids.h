@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Subordinate user ids, subuid(5). A user may take any of the ids that
- * /etc/subuid grants, 65,536 as a rule, in a user namespace: to the kernel each
- * is a user, to whoever limits or counts users all of them are one.
+ * Subordinate user ids, subuid(5). In a user namespace a user may take any of
+ * the ids that /etc/subuid grants, 65,536 as a rule. To the kernel each id is a
+ * user. Limits and counts treat all of them as one user.
  */
 #ifndef WARPRSA_BATCHING_BASE_SUBUIDS_H
 #define WARPRSA_BATCHING_BASE_SUBUIDS_H
@@ -13,9 +13,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* How many ids a container of root's has. What root grants itself is for
- * containers, and these are not root: the ids of each count as its first one.
- */
+/* How many ids a container of root's has. The ids that root grants itself are
+ * for containers, which are not root: the ids of a container count as its first
+ * id.
+ * */
 #define WARPRSA_SUBUIDS_OF_A_CONTAINER 65536
 
 /* All zeros: nobody has any. */
@@ -27,15 +28,15 @@ typedef struct warprsa_subuids {
     size_t count;
 } warprsa_subuids;
 
-/* Reads a file such as /etc/subuid into a table that is all zeros. Lines that
- * say nothing, or name a user that is not there, are left out. A file that is
- * not there is empty. False: it can't be read, or no memory; errno says which,
- * and the table is empty. Looks up users: one thread at a time. */
+/* Reads a file such as /etc/subuid into a table that is all zeros. Empty lines
+ * and lines of unknown users are skipped. A missing file counts as empty.
+ * False: the file can't be read, or no memory; errno says which, and the table
+ * is empty. Looks up users: one thread at a time. */
 bool warprsa_subuids_read(warprsa_subuids *subuids, const char *path);
 
 void warprsa_subuids_free(warprsa_subuids *subuids);
 
-/* The user whose id, or subordinate id, this is. Any thread. */
+/* The user who has this id or subordinate id. Any thread. */
 uid_t warprsa_subuids_owner(const warprsa_subuids *subuids, uid_t uid);
 
 #endif

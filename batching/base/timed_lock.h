@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Locking a mutex with a time limit, for one that another thread may keep long.
+ * Locking a mutex with a time limit, for a mutex that another thread may keep
+ * long.
  */
 #ifndef WARPRSA_BATCHING_BASE_TIMED_LOCK_H
 #define WARPRSA_BATCHING_BASE_TIMED_LOCK_H

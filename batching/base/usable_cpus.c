@@ -34,8 +34,8 @@ static bool find_cgroup(const char *self, char path[PATH_MAX])
     return found;
 }
 
-/* Not on the stack, which may be small: callers are in the middle of their
- * first operation. */
+/* This is not on the stack, which may be small: callers are in the middle of
+ * their first operation. */
 typedef struct cgroup_names {
     char path[PATH_MAX];
     char file[2 * PATH_MAX];

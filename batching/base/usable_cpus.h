@@ -7,15 +7,15 @@
 #ifndef WARPRSA_BATCHING_BASE_USABLE_CPUS_H
 #define WARPRSA_BATCHING_BASE_USABLE_CPUS_H
 
-/* At least 1. A quota of a part of a CPU counts as a whole one. Reads files, so
- * not for each operation. Any thread. */
+/* At least 1. A quota of a part of a CPU counts as a whole CPU. Reads files, so
+ * it is too slow for each operation. Any thread. */
 unsigned warprsa_usable_cpus(void);
 
 /*
- * The same by quotas alone: those of cgroup v2 in the cgroup that the file
- * `self` names (as /proc/self/cgroup) below the directory `root` (as
- * /sys/fs/cgroup), and in those above it. 0: no quota, or none that can be
- * read. Any thread.
+ * How many CPUs quotas of cgroup v2 allow. The file `self` (as
+ * /proc/self/cgroup) names a cgroup below the directory `root` (as
+ * /sys/fs/cgroup); the cgroups above it count too. 0: no quota, or none that
+ * can be read. Any thread.
  */
 unsigned warprsa_cgroup_cpus(const char *self, const char *root);
 

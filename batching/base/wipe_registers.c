@@ -6,8 +6,8 @@
 #include "batching/base/wipe_registers.h"
 
 #ifdef __x86_64__
-/* Writing to the lowest 128 bits this way zeroes the rest. No compiler uses
- * these registers here, and callers expect none to be kept. */
+/* Writing to the lowest 128 bits this way zeroes the rest of a register. No
+ * compiler uses these registers here, and callers expect none to be kept. */
 static void wipe_upper_sixteen(void)
 {
     __asm__ volatile(

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What memcpy() and memcmp() leave behind: the C library moves bytes through
- * vector registers and does not clear them. There they stay, in a core dump
- * too, until something else needs the registers, which a thread that sleeps
- * does not.
+ * Wiping what memcpy() and memcmp() leave behind. The C library moves bytes
+ * through vector registers and does not clear them. The bytes stay there, in a
+ * core dump too, until other code needs the registers; a sleeping thread needs
+ * none.
  */
 #ifndef WARPRSA_BATCHING_BASE_WIPE_REGISTERS_H
 #define WARPRSA_BATCHING_BASE_WIPE_REGISTERS_H

@@ -3,8 +3,8 @@
  *
  * Sums by user and program, and the state file; see programs.h. The file holds
  * a head and records: one for the ended processes of each program, and one for
- * each block of each live process. A block that is in the old file and no more
- * among the live ones belongs to the ended processes from then on.
+ * each block of each live process. A block of the old file whose process no
+ * longer lives is added to the ended processes.
  */
 #include "batching/stat/programs.h"
 
@@ -28,7 +28,7 @@ typedef struct state_head {
 static const state_head wanted_head = {"warprsa", WARPRSA_COUNTERS_VERSION,
                                        sizeof(warprsa_seen), 0};
 
-/* One more program. NULL: no memory, which is noted. */
+/* Adds a program. NULL: no memory, which is noted. */
 static warprsa_program *add_program(warprsa_programs *programs,
                                     warprsa_user_seat *user, const char *name)
 {
@@ -64,8 +64,8 @@ static warprsa_program *find_named(const warprsa_programs *programs,
     return NULL;
 }
 
-/* A program of a user by name; what is too many is summed as "other". NULL: no
- * memory, which is noted. */
+/* Finds or adds a user's program by name; programs beyond the limit are summed
+ * as "other". NULL: no memory, which is noted. */
 static warprsa_program *find(warprsa_programs *programs, uid_t uid,
                              const char *name)
 {
@@ -96,7 +96,7 @@ static void add(warprsa_counters *sum, const warprsa_counters *counters)
                       atomic_load_explicit(&from[i], memory_order_relaxed));
 }
 
-/* Takes away what ended with the process: it was not a count of events. */
+/* Zeroes the gauges, which end with the process since they count no events. */
 static void clear_gauges(warprsa_counters *c)
 {
     c->batch_max = c->devices = c->keys = c->slots = c->slots_bytes =
@@ -138,7 +138,7 @@ static bool has_known_block(const warprsa_reading *reading)
     return false;
 }
 
-/* The state of a process; WARPRSA_PROCESS_STATES: there is nothing to tell. */
+/* The state of a process; WARPRSA_PROCESS_STATES: it is not reported. */
 static warprsa_process_state state_of(const warprsa_reading *reading)
 {
     switch (reading->found) {
@@ -266,7 +266,8 @@ static void add_old(warprsa_programs *programs, warprsa_seen *old)
         add(&program->sum, &old->counters);
 }
 
-/* The same of all records behind the head; `why` says what is missing. */
+/* Adds all records behind the head as add_old() does; `why` says what is
+ * missing. */
 static void read_records(warprsa_programs *programs, FILE *file, char *why,
                          size_t why_size)
 {
@@ -291,9 +292,9 @@ static void read_records(warprsa_programs *programs, FILE *file, char *why,
                  count, head.records);
 }
 
-/* Opens a state file that nobody but this user or root can have written, and
- * nothing else by that name. NULL: there is none (errno is ENOENT or 0, and
- * `why` says which one is passed over), or it can't be opened. */
+/* Opens a state file that only this user or root can have written. NULL: the
+ * file can't be opened, or there is none (errno is ENOENT or 0; `why` names a
+ * file that was passed over). */
 static FILE *open_state(const char *path, char *why, size_t why_size)
 {
     const int fd =
@@ -320,8 +321,8 @@ static FILE *open_state(const char *path, char *why, size_t why_size)
     return NULL;
 }
 
-/* Adds what the file at `path` knows of ended processes; `why` says what is
- * wrong with it. False: it cannot be read; errno says why. */
+/* Adds the ended processes that the file at `path` has; `why` says what is
+ * wrong with the file. False: the file cannot be read; errno says why. */
 static bool read_state(warprsa_programs *programs, const char *path, char *why,
                        size_t why_size)
 {
@@ -359,10 +360,10 @@ static bool write_records(const warprsa_programs *programs, FILE *file)
     return good;
 }
 
-/* Writes a new file, by a name that no other process writes to, and puts it in
- * the place of the old one once the disk has it: at every moment, even of a
- * machine that loses its power, there is one of the two as a whole. False:
- * errno says why it failed. */
+/* Writes a new file under a name that no other process writes to, and replaces
+ * the old file once the disk has the new one. So one of the two files is whole
+ * at every moment, even if the machine loses its power. False: errno says why
+ * it failed. */
 static bool write_state(const warprsa_programs *programs, const char *path)
 {
     char fresh[PATH_MAX];
@@ -402,7 +403,8 @@ bool warprsa_programs_remember(warprsa_programs *programs, const char *path,
     return false;
 }
 
-/* The names of a program's devices: those of the last process that has any. */
+/* The names of a program's devices are those of the last process that has
+ * any. */
 static void take_names(warprsa_counters *sum, const warprsa_counters *counters)
 {
     char name[WARPRSA_COUNTERS_TEXT];

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Counters summed by user and program. The processes of a program come and go;
- * its sums never fall if what was last seen of each process is kept in a state
- * file.
+ * Counters summed by user and program. The processes of a program come and go.
+ * The program's sums never fall if a state file keeps the last counters of each
+ * process.
  */
 #ifndef WARPRSA_BATCHING_STAT_PROGRAMS_H
 #define WARPRSA_BATCHING_STAT_PROGRAMS_H
@@ -16,7 +16,7 @@
 #include "batching/stat/stats_reader.h"
 #include "batching/stat/users.h"
 
-/* What a process was found to be. */
+/* The state of a process. */
 typedef enum warprsa_process_state {
     WARPRSA_PROCESS_ACTIVE, /* it has made private operations */
     WARPRSA_PROCESS_IDLE,   /* it has loaded the provider, no more */
@@ -29,11 +29,11 @@ typedef struct warprsa_program {
     warprsa_user_seat *user;
     char name[WARPRSA_COMMAND_SIZE];
     uint64_t processes[WARPRSA_PROCESS_STATES];
-    /* Its version, pid and `device` are not set. */
+    /* The version, pid and `device` of the sum are not set. */
     warprsa_counters sum;
 } warprsa_program;
 
-/* The counters of a process as they were seen. */
+/* The counters of a process when it was read. */
 typedef struct warprsa_seen {
     char name[WARPRSA_COMMAND_SIZE];
     uint64_t uid; /* of the user who counted */
@@ -58,20 +58,20 @@ bool warprsa_programs_collect(warprsa_programs *programs, char *why,
                               size_t why_size);
 
 /*
- * After collecting: adds what processes that have ended since are known to have
- * counted, by the state file `path`, and writes the file anew. A file that is
- * not there counts as empty. So does one that is of another version, no state
- * file, a link, or not this user's or root's alone to write, and of one that is
- * cut what is there counts: then `why` says so, and is empty otherwise. The new
- * file takes the place of whatever has that name, and is never written through
- * a link. False: it could not be read or written, and `why` says why;
- * the old file stays. One thread.
+ * After collecting: adds the counters that the state file `path` has of
+ * processes that have ended since, and writes the file anew. A missing file
+ * counts as empty. A file counts as empty, too, if it is no state file or of
+ * another version, if it is a link, or if others than this user and root may
+ * write it. From a truncated file the records that are there count. In these
+ * cases `why` says so; otherwise `why` is empty. The new file replaces whatever
+ * has that name, and is never written through a link. False: the file could not
+ * be read or written, and `why` says why; the old file stays. One thread.
  */
 bool warprsa_programs_remember(warprsa_programs *programs, const char *path,
                                char *why, size_t why_size);
 
-/* After that: adds the live processes to the sums of their programs. False: no
- * memory. One thread. */
+/* Adds the live processes to the sums of their programs, after collect() and
+ * remember(). False: no memory. One thread. */
 bool warprsa_programs_sum(warprsa_programs *programs);
 
 void warprsa_programs_free(warprsa_programs *programs);

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Metrics: see prometheus.h, and warprsa-stat(1) for what each one means. The
- * operations of warprsad have names of their own: its clients count the same
- * operations too, and a sum over all programs must not have them twice. Every
- * number is somebody's: any user can run a program of that name.
+ * metrics of warprsad have names of their own: its clients count the same
+ * operations, and a sum over all programs must not have them twice. Every
+ * series has the label of a user, since any user can run a program named
+ * warprsad.
  */
 #include "batching/stat/prometheus.h"
 
@@ -71,7 +72,7 @@ static void write_processes(const warprsa_programs *programs, FILE *to)
             programs->unreadable);
 }
 
-/* What is not among the numbers of a user. */
+/* Writes what was left out of each user's numbers. */
 static void write_left_out(const warprsa_programs *programs, FILE *to)
 {
     const warprsa_users *users = &programs->users;
@@ -138,8 +139,8 @@ static uint64_t word_at(const warprsa_counters *c, size_t offset)
         memory_order_relaxed);
 }
 
-/* The same word of a user's two daemons, at this offset of their counters.
- * False: it has neither. */
+/* Sums the word at this offset over a user's two daemons. False: the user has
+ * neither. */
 static bool sum_daemons(const warprsa_programs *programs,
                         const warprsa_user_seat *user, size_t offset,
                         uint64_t *sum)
@@ -158,8 +159,8 @@ static bool sum_daemons(const warprsa_programs *programs,
     return any;
 }
 
-/* A metric of daemons with this label, whose words may be at two offsets: they
- * are added. */
+/* Writes a metric of daemons with this label. The words may be at two offsets
+ * and are added. */
 static void write_daemon_word(const warprsa_programs *programs,
                               const char *name, const char *label,
                               size_t offset, size_t other, FILE *to)
@@ -206,8 +207,8 @@ static void write_daemon(const warprsa_programs *programs, FILE *to)
                       FIELD(clients), to);
 }
 
-/* The bins of a histogram, the upper bound of the first one in units of the
- * metric (each next one is twice that), and the sum in the same units. */
+/* A histogram: its bins, the upper bound of the first bin in units of the
+ * metric (which doubles from bin to bin), and the sum in these units. */
 typedef struct histogram {
     const char *name, *help;
     size_t bins, offset; /* of the first bin in warprsa_counters */
@@ -216,7 +217,8 @@ typedef struct histogram {
     bool open;  /* the last bin has no upper bound */
 } histogram;
 
-/* `more`: bytes to add to its offsets; labels: beside `le`. */
+/* `more`: bytes to add to the histogram's offsets. `labels`: the labels beside
+ * `le`. */
 static void write_one_histogram(const histogram *h, const warprsa_program *p,
                                 size_t more, const char *labels, FILE *to)
 {
@@ -236,7 +238,7 @@ static void write_one_histogram(const histogram *h, const warprsa_program *p,
     fprintf(to, "%s_count{%s} %" PRIu64 "\n", h->name, labels, count);
 }
 
-/* Programs without batches have none: clients of the daemon, mostly. */
+/* Programs without batches, mostly clients of the daemon, have no histogram. */
 static void write_histogram(const histogram *h,
                             const warprsa_programs *programs, FILE *to)
 {
@@ -277,7 +279,7 @@ static void write_histograms(const warprsa_programs *programs, FILE *to)
         write_histogram(&list[i], programs, to);
 }
 
-/* Metrics that are one word of a program's. */
+/* Writes the metrics that are one word of a program's counters. */
 static void write_words(const warprsa_programs *programs, FILE *to)
 {
     static const struct {
@@ -315,7 +317,7 @@ static void write_words(const warprsa_programs *programs, FILE *to)
     }
 }
 
-/* A function for each known device of each program. */
+/* Called for each known device of each program. */
 typedef void (*device_fn)(const void *what, const warprsa_program *program,
                           unsigned device, FILE *to);
 static void each_device(const warprsa_programs *programs, device_fn each,

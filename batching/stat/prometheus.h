@@ -10,8 +10,8 @@
 
 #include "batching/stat/programs.h"
 
-/* Writes every metric with its description, also where no program has it.
- * Errors stay with the stream. */
+/* Writes every metric with its description, even if no program has it. Errors
+ * stay with the stream. */
 void warprsa_prometheus_write(const warprsa_programs *programs, FILE *to);
 
 #endif

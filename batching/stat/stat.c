@@ -32,7 +32,7 @@ enum {
     "known: "                                                                  \
     "its memory may not be read; run warprsa-stat as root"
 
-/* What the first line says. */
+/* What the first line about a process says. */
 typedef struct summary {
     uint64_t gpu, ifma, cpu, devices;
     const char *main_reason; /* the most frequent one for the CPU; NULL: none */
@@ -181,7 +181,8 @@ static uint64_t word(const _Atomic uint64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* One line: how a device is, and how quick it was since `before`. */
+/* Prints one line: the state of a device, and how quick it was since
+ * `before`. */
 static void print_device(unsigned number, const char *name,
                          const warprsa_device_counters *now,
                          const warprsa_device_counters *before)
@@ -269,14 +270,15 @@ static void print_json(const warprsa_reading *process, uid_t owner,
     printf("}");
 }
 
-/* What is printed, and how many processes were. */
+/* How to print, and how many processes were printed. */
 typedef struct output {
     bool json, details;
     size_t printed;
     unsigned hidden; /* may not be looked at */
 } output;
 
-/* Who has counted, where that is somebody else or not known. */
+/* Prints the user who has counted, if that is not the process's user or is not
+ * known. */
 static void print_owner(const warprsa_reading *process, uid_t owner)
 {
     if (owner == WARPRSA_USER_UNKNOWN)
@@ -320,8 +322,8 @@ static void print_process(output *out, const warprsa_reading *process,
     }
 }
 
-/* A process that has loaded the provider and whose counters are not there, or
- * not to be read: zeros stand in for them. */
+/* Prints a process that has loaded the provider but has no counters that can be
+ * read. Zeros stand in for them. */
 static void print_without(output *out, const warprsa_reading *process,
                           const char *text)
 {
@@ -359,7 +361,7 @@ static void print_why_not(const warprsa_reading *process)
                 process->command, text);
 }
 
-/* Whether these are the same blocks, in the same order. */
+/* Whether two lists have the same blocks in the same order. */
 static bool are_same(const warprsa_counters *a, const warprsa_counters *b,
                      size_t count)
 {
@@ -420,8 +422,8 @@ static void show_all(output *out, const warprsa_stats_reader *reader)
                 out->hidden);
 }
 
-/* The metrics of all processes; state: the path of the file with what ended
- * processes have counted, NULL without one. False: an error was printed. */
+/* Prints the metrics of all processes. `state`: the path of the file with the
+ * counters of ended processes, or NULL. False: an error was printed. */
 static bool show_prometheus(const char *state)
 {
     warprsa_programs *programs = calloc(1, sizeof(*programs));
@@ -493,7 +495,7 @@ typedef struct request {
     pid_t pid; /* 0: all processes */
 } request;
 
-/* Reads the command line; -1, or the exit status if there is no more to do. */
+/* Reads the command line. Returns -1 to go on, or the exit status. */
 static int parse(int argc, char **argv, request *wanted)
 {
     static const struct option options[] = {

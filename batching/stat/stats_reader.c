@@ -97,7 +97,7 @@ static bool find_memory_files(dev_t *device)
 void warprsa_stats_open(warprsa_stats_reader *reader)
 {
     *reader = (warprsa_stats_reader){0};
-    /* Without the table each id is a user of its own. */
+    /* Without the table each id counts as a user. */
     (void)warprsa_subuids_read(&reader->subuids, "/etc/subuid");
     reader->has_memory_files = find_memory_files(&reader->memory_files);
 }
@@ -107,7 +107,7 @@ void warprsa_stats_close(warprsa_stats_reader *reader)
     warprsa_subuids_free(&reader->subuids);
 }
 
-/* False: the process's user may have nothing more looked at. */
+/* False: the allowance of the process's user is used up. */
 static bool may_look(search *s)
 {
     if (s->allowance == NULL)
@@ -120,7 +120,7 @@ static bool may_look(search *s)
     return true;
 }
 
-/* Whose numbers a block has, by who made it. False: nobody's. */
+/* The user a block counts for, by who made it. False: it counts for nobody. */
 static bool find_owner(const search *s, uid_t maker, uid_t *owner)
 {
     const uid_t user = s->process->user;
@@ -130,7 +130,7 @@ static bool find_owner(const search *s, uid_t maker, uid_t *owner)
            maker == WARPRSA_USER_UNKNOWN;
 }
 
-/* Whether a block tells of its process, as far as is known. */
+/* Whether a block belongs to its process's user, as far as is known. */
 static bool is_own(const search *s, uid_t maker)
 {
     return maker == 0 || maker == s->process->user ||
@@ -165,8 +165,8 @@ static void add_block(search *s, const warprsa_counters *block, uid_t maker)
     memcpy(&reading->blocks[reading->count++], block, sizeof(*block));
 }
 
-/* Adds a block, unless it is of another version or another process. What is
- * named as one and begins in another way is of another version. */
+/* Adds a block, unless it is of another version or another process. A file with
+ * a block's name that begins differently is of another version. */
 static void consider(search *s, const warprsa_counters *block, bool named,
                      uid_t maker)
 {
@@ -188,9 +188,9 @@ static void consider(search *s, const warprsa_counters *block, bool named,
 }
 
 /* Opens a descriptor of another process for reading, if it is a memory file;
- * else -1. Whoever has the process may have put another file there meanwhile: a
- * device that does something when it is opened, or a file that is never read to
- * its end. O_PATH opens nothing yet. */
+ * else -1. The process may have put another file there meanwhile, such as a
+ * device that acts when it is opened, or a file without an end. O_PATH opens
+ * nothing yet. */
 static int open_memory_file(const search *s, int directory, const char *name,
                             uid_t *maker)
 {
@@ -253,7 +253,7 @@ static int search_descriptors(search *s)
     return 0;
 }
 
-/* Who made the file of a mapping: that takes privileges. */
+/* The user who made the file of a mapping; asking takes privileges. */
 static uid_t maker_of(const search *s, const mapping *m)
 {
     char path[PATH_SIZE];
@@ -335,8 +335,8 @@ static warprsa_found look(search *s)
         error = search_mappings(s);
     if (error != 0)
         return found_error(error);
-    /* What was read may be of two processes, one after the other, or of two
-     * users. */
+    /* The number may have passed to another process or user while it was
+     * read. */
     if (s->reading->count + s->reading->foreign_count > 0 &&
         !warprsa_process_is_same(s->process, &s->reader->subuids)) {
         s->reading->count = s->reading->foreign_count = 0;
@@ -353,7 +353,8 @@ static warprsa_found look(search *s)
     return s->unread ? WARPRSA_UNKNOWN : WARPRSA_NOT_COUNTING;
 }
 
-/* The same; `allowance` is asked for that of its user. */
+/* Reads a process as warprsa_stats_read() does; `allowance` is asked for its
+ * user's allowance. */
 static void read_process(const warprsa_stats_reader *reader, pid_t pid,
                          warprsa_allowance_fn allowance, void *arg,
                          uint64_t *given, warprsa_reading *reading)
@@ -386,7 +387,7 @@ void warprsa_stats_read(const warprsa_stats_reader *reader, pid_t pid,
     read_process(reader, pid, NULL, NULL, allowance, reading);
 }
 
-/* Whether there is anything to be told of it. */
+/* Whether the process is reported. */
 static bool is_of_interest(const warprsa_reading *reading)
 {
     return (reading->found != WARPRSA_NOT_LOADED &&

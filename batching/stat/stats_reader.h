@@ -1,11 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Reading the counters of another process without stopping it. Nothing that is
- * read there is trusted: it may be of another version, half written or made up.
- * What is known is who made a block, since the kernel keeps that with the file,
- * and which process has it. Both must be of one user, who is then free to make
- * up numbers, but nobody else's.
+ * Reading the counters of another process without stopping it. The counters are
+ * not trusted: they may be of another version, half written or made up. The
+ * kernel says who made a block and which process has it. Maker and process must
+ * be of one user, who can then make up only his own numbers.
  */
 #ifndef WARPRSA_BATCHING_STAT_STATS_READER_H
 #define WARPRSA_BATCHING_STAT_STATS_READER_H
@@ -21,7 +20,7 @@ enum {
     WARPRSA_BLOCKS_MAX = 16, /* one for each library context */
 };
 
-/* Who made a block, where that is not known. */
+/* The maker of a block, if unknown. */
 #define WARPRSA_USER_UNKNOWN ((uid_t)-1)
 
 typedef enum warprsa_found {
@@ -36,7 +35,7 @@ typedef enum warprsa_found {
     WARPRSA_NOT_LOOKED_AT, /* its user's allowance is used up */
 } warprsa_found;
 
-/* What is the same for all processes. */
+/* What reading all processes shares. */
 typedef struct warprsa_stats_reader {
     warprsa_subuids subuids;
     bool has_memory_files; /* else none is known for one */
@@ -53,12 +52,13 @@ typedef struct warprsa_reading {
     bool cut;  /* the allowance was used up before the end */
     size_t count;
     warprsa_counters blocks[WARPRSA_BLOCKS_MAX];
-    /* Who counted in each: the process's user, also where root has made the
-     * block, since a server gives up root's rights; in a process of root's, who
-     * made it; or WARPRSA_USER_UNKNOWN. */
+    /* Who counted in each block. In a process of root's: the block's maker. In
+     * any other: the process's user, even if root made the block, since a
+     * server gives up root's rights. Or WARPRSA_USER_UNKNOWN. */
     uid_t owners[WARPRSA_BLOCKS_MAX];
-    /* Who made blocks that were left out, being neither root nor the process's
-     * user: a process may get descriptors from others. */
+    /* The makers of blocks that were left out because their maker is neither
+     * root nor the process's user: a process may get descriptors from
+     * others. */
     size_t foreign_count;
     uid_t foreign[WARPRSA_BLOCKS_MAX];
 } warprsa_reading;
@@ -67,18 +67,18 @@ void warprsa_stats_open(warprsa_stats_reader *reader);
 void warprsa_stats_close(warprsa_stats_reader *reader);
 
 /*
- * Reads a process. Each descriptor and each mapping of it that is looked at is
- * taken from *allowance, at least 1 in all; NULL: there is no limit. Whoever
- * calls may need to be root to read another user's process, and
- * CAP_CHECKPOINT_RESTORE to learn who made a block whose descriptor the process
- * has closed. One thread.
+ * Reads a process. *allowance falls by one for each descriptor and mapping that
+ * is looked at, and by 1 at least; NULL: there is no limit. The caller may need
+ * to be root to read another user's process, and CAP_CHECKPOINT_RESTORE to
+ * learn who made a block whose descriptor the process has closed. One thread.
  */
 void warprsa_stats_read(const warprsa_stats_reader *reader, pid_t pid,
                         uint64_t *allowance, warprsa_reading *reading);
 
-/* Calls `each` for every process of the machine but those that do not use the
- * provider, and `allowance` before to ask for its user's (it may be NULL, and
- * may return NULL). False: /proc can't be read; errno says why. One thread. */
+/* Calls `each` for every process of the machine that uses the provider.
+ * `allowance`, which may be NULL and may return NULL, is called before, for the
+ * allowance of the process's user. False: /proc can't be read; errno says why.
+ * One thread. */
 typedef void (*warprsa_process_fn)(void *arg, const warprsa_reading *reading);
 typedef uint64_t *(*warprsa_allowance_fn)(void *arg, uid_t user);
 bool warprsa_stats_each(const warprsa_stats_reader *reader,

@@ -20,7 +20,7 @@ enum {
 #define OTHER     "other"
 #define OTHER_UID ((uid_t)-1)
 
-/* As useradd(8) and systemd have it, and a domain behind it. */
+/* Names as useradd(8) and systemd allow them, with a domain behind. */
 static bool is_plain(const char *name)
 {
     if (!isalpha((unsigned char)name[0]) && name[0] != '_')
@@ -49,7 +49,7 @@ static bool is_taken(const warprsa_users *users, const char *label)
     return false;
 }
 
-/* Takes one of `most`. */
+/* Takes a seat if fewer than `most` are taken. */
 static bool take(unsigned *taken, unsigned most)
 {
     const bool room = *taken < most;
@@ -80,7 +80,7 @@ static warprsa_user_seat *add(warprsa_users *users, uid_t uid,
     return seat;
 }
 
-/* There is always a seat left for them. */
+/* A seat is always left for "other". */
 static warprsa_user_seat *find_other(warprsa_users *users)
 {
     for (size_t i = 0; i < users->count; i++)

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The users whose processes count: the label of each, and what the processes of
- * one may add, so that nobody makes room for himself at another's cost.
+ * The users whose processes are counted: the label of each, and how much the
+ * processes of one user may add, so that no user pushes another out.
  */
 #ifndef WARPRSA_BATCHING_STAT_USERS_H
 #define WARPRSA_BATCHING_STAT_USERS_H
@@ -13,9 +13,9 @@
 #include <sys/types.h>
 
 enum {
-    /* Users with a label of their own, of each kind: root and those of services
-     * (by their ids), others with a name, and ids that have no name, which a
-     * user may have thousands of. Who comes later is "other". */
+    /* Users with a label of their own, by kind: root and users of services (by
+     * their ids), other users with a name, and ids without a name, of which one
+     * user may have thousands. Users beyond these limits are "other". */
     WARPRSA_SERVICE_USERS_MAX = 64,
     WARPRSA_NAMED_USERS_MAX = 64,
     WARPRSA_NUMBERED_USERS_MAX = 16,
@@ -25,7 +25,8 @@ enum {
     WARPRSA_USER_PROGRAMS_MAX = 16,   /* with a name; more are "other" */
     WARPRSA_USER_BLOCKS_MAX = 2048,   /* of counters, of live processes */
     WARPRSA_USER_LOOKS_MAX = 1 << 22, /* descriptors and mappings looked at */
-    /* Users of any process at all; more are "other", and share its looks. */
+    /* Users of any process at all. Further users are "other", and share its
+     * looks. */
     WARPRSA_USERS_KNOWN_MAX = 1024,
     WARPRSA_USER_LABEL_SIZE = 64,
 };
@@ -51,15 +52,16 @@ typedef struct warprsa_users {
     size_t known_count;
 } warprsa_users;
 
-/* The seat of a user, or of "other". It stays where it is. */
+/* The seat of a user, or of "other". Its address never changes. */
 warprsa_user_seat *warprsa_users_find(warprsa_users *users, uid_t uid);
 
-/* The looks that are left to a user's processes. NULL: root has no limit. */
+/* How many looks are left for a user's processes. NULL: no limit, as for
+ * root. */
 uint64_t *warprsa_users_looks(warprsa_users *users, uid_t uid);
 
-/* The label of a user with this name in the system's table (NULL: it has none):
- * the name, if it is one that could be no other label and needs no escapes;
- * else the number. */
+/* The label of a user whose name in the system's table is `name` (NULL: none).
+ * The label is the name, unless that could be another label or needs escapes;
+ * then it is the number. */
 void warprsa_users_label(uid_t uid, const char *name,
                          char label[WARPRSA_USER_LABEL_SIZE]);
 
