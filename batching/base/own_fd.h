@@ -1,15 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Descriptors that we keep in a process that does not know of them. The program
- * may have started with standard input, output or error closed, and read and
- * write there all the same. It may close descriptors that it did not open, as
- * closefrom() does, and then get the same numbers for files of its own.
+ * Descriptors that warprsa keeps in a process that does not know of them. The
+ * program may have started with standard input, output or error closed, and
+ * still read and write there. It may close descriptors that it did not open, as
+ * closefrom() does, and then get the same numbers for its own files.
  *
- * So each descriptor that is kept is moved above the three, and is looked at
- * before each use. Between the look and the use another thread could still
- * close it and open a file: a window of less than a microsecond, in which it
- * must do both.
+ * So each kept descriptor is moved above these three, and checked before each
+ * use. Between check and use another thread could still close the descriptor
+ * and open a file; it would have to do both within less than a microsecond.
  */
 #ifndef WARPRSA_BATCHING_BASE_OWN_FD_H
 #define WARPRSA_BATCHING_BASE_OWN_FD_H

@@ -5,10 +5,10 @@
  * Dmitry Vyukov's bounded queue. Each cell has a sequence number that says
  * whose turn it is. A thread that is preempted half way holds up only the
  * threads that wait for that very cell. There is always room (the caller sees
- * to that), so a thread that puts takes its position without having looked.
+ * to that), so a thread that puts takes its position without looking.
  *
- * This rules out Concurrency Kit's ck_ring: there every putting thread spins
- * until all those before it are done, and 200 threads of a server on few CPUs
+ * Concurrency Kit's ck_ring is no choice: there every putting thread spins
+ * until all threads before it are done, and 200 threads of a server on few CPUs
  * then hand on one number per time slice.
  *
  * Positions count up for ever and wrap; position p is in the cell p & mask. The
@@ -66,14 +66,14 @@ static inline size_t warprsa_ring_bytes(const warprsa_ring *ring)
 }
 
 /*
- * Appends a number. The caller must see to it that there are never more than
- * init's `count` in it. The cell may still be busy: a thread took its number a
- * whole round ago and was preempted before it could say so. Then this thread
- * yields the CPU to it.
+ * Appends a number. The caller must see to it that the ring never holds more
+ * than the `count` of init(). The cell may still be busy: a thread took its
+ * number a whole round ago and was preempted before it could say so. Then this
+ * thread yields the CPU.
  *
  * The last store is in the one total order of sequentially consistent
- * operations. So of a thread that puts and then looks for a sleeper, and one
- * that says that it sleeps and then looks here, at least one sees the other.
+ * operations. So if one thread puts and then looks for a sleeper, and another
+ * says that it sleeps and then looks here, at least one sees the other.
  */
 static inline void warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
 {

@@ -4,15 +4,14 @@
  * Reading the counters of another process; see stats_reader.h.
  *
  * A block of counters is a memory file, found by its name among the descriptors
- * of the process. Where the process has closed that descriptor the block is a
- * mapping of the same name. Where it could have none the block is a mapping of
- * shared anonymous memory, which has the name /dev/zero as all of its kind.
- * Only a process that forks hands such memory on, so it is of the process's
- * user.
+ * of the process. If the process has closed that descriptor, the block is a
+ * mapping of the same name. If the process could have no descriptor, the block
+ * is a mapping of shared anonymous memory, whose name is always /dev/zero. Only
+ * a fork hands such memory on, so it belongs to the process's user.
  *
- * Others choose the names of their files, and can have a process open and map
- * them that takes descriptors. So the name of a file says nothing without its
- * device: memory files are on one that nobody can mount.
+ * Other users choose the names of their own files, and can have a process that
+ * accepts descriptors open and map them. So a file's name says nothing without
+ * its device: memory files are on a device that nobody can mount.
  */
 #include "batching/stat/stats_reader.h"
 

@@ -12,10 +12,10 @@
 #include "batching/base/clock.h"
 
 enum {
-    /* One that is idle uses less than this part of a CPU. */
+    /* An idle daemon uses less than this part of a CPU. */
     BUSY_PART = 400,
-    /* So many naps are enough, and fewer where they take no longer than they
-     * should, and a quarter more. */
+    /* So many naps are enough. Fewer are enough if they take at most a quarter
+     * longer than they should. */
     NAPS = 100,
     PUNCTUAL_NAPS = 20,
 };
@@ -42,7 +42,7 @@ bool warprsa_naps_are_over(const warprsa_naps *naps, bool is_busy)
                                    naps->slept_ns <= wanted_ns + wanted_ns / 4);
 }
 
-/* 0: it can't be known. */
+/* 0: unknown. */
 static uint64_t cpu_ns(int socket)
 {
     struct ucred peer = {0};

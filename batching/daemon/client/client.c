@@ -3,9 +3,9 @@
  *
  * Connecting to the daemon and disconnecting; see client.h.
  *
- * One lock guards what threads share. It is held for moments, and never while a
+ * `lock` guards what threads share. It is held for moments, and never while a
  * thread sleeps. One thread at a time connects, under `connect_lock`, which is
- * taken before `lock` where both are.
+ * taken before `lock`.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 enum {
     RETRY_MIN_MS = 100,
     RETRY_MAX_MS = 2000,
-    /* After so long a reply is taken to be lost. */
+    /* After this time a reply counts as lost. */
     LOST_MS = 30000,
     WHY_SIZE = 400,
 };
@@ -112,8 +112,8 @@ static void publish_device(warprsa_client *client, const warprsa_connection *c)
                  atomic_load(&c->shm.head->devices));
 }
 
-/* With the lock held: there is no connection any more. The daemon wipes the
- * keys that it was sent over it. */
+/* With the lock held: drops the connection. The daemon wipes the keys that it
+ * got over the connection. */
 static void remove_connection(warprsa_client *client)
 {
     warprsa_connection *c = client->connection;
@@ -176,8 +176,9 @@ static void install(warprsa_client *client, warprsa_connection *c)
               client->config.control_connection->path, c->shm.slots);
 }
 
-/* With `connect_lock` held. The connection that a WELCOME makes, if the client
- * is to use it. *why stays empty if it has ended before it was received. */
+/* With `connect_lock` held. Makes the connection of a WELCOME, if the client is
+ * to use it. *why stays empty if the session ended before its WELCOME was
+ * received. */
 static warprsa_connection *accept_welcome(warprsa_client *client,
                                           const warprsa_message *welcome,
                                           int fds[WARPRSA_MESSAGE_FDS],
@@ -237,9 +238,9 @@ static void send_connect(warprsa_client *client)
 
 /*
  * With `connect_lock` held: takes the reply if it has come. A session that has
- * ended was that of a process that has died, and the next reply is looked at;
- * or it was this process's own, which was too slow: it asks again. False: no
- * reply has come.
+ * already ended belonged to a process that has died, and then the next reply is
+ * read; or to this process, which was too slow and asks again. False: no reply
+ * has come.
  */
 static bool receive_reply(warprsa_client *client)
 {
@@ -283,10 +284,11 @@ static bool receive_reply(warprsa_client *client)
     return true;
 }
 
-/* With `connect_lock` held: a caller sleeps until the reply may be there, for a
- * moment. It is late, unless the daemon is busy, once all have slept enough.
- * Many processes may connect at once, as at the start of a server: a daemon
- * that has no CPU yet gets as many naps as a busy one. */
+/* With `connect_lock` held: a caller sleeps for a moment, until the reply may
+ * be there. Once all callers together have slept enough, the reply is late,
+ * unless the daemon is busy. Many processes may connect at once, as at the
+ * start of a server, so a daemon that has no CPU yet gets as many naps as a
+ * busy one. */
 static void nap(warprsa_client *client)
 {
     int fd = client->config.control_connection->socket.fd;
@@ -330,9 +332,9 @@ static bool needs_connection(warprsa_client *client)
 /*
  * Connects to the daemon, waiting no longer than timeout_ms, or twice that
  * where another thread is connecting. Returns whether a connection may still
- * come about soon: CONNECT was sent and a reply is not late, or the other
- * thread has not finished. That one may have been preempted before it sent
- * anything.
+ * come about soon: CONNECT was sent and the reply is not late, or the other
+ * thread has not finished. The other thread may have been preempted before it
+ * sent anything.
  */
 static bool try_connect(warprsa_client *client, unsigned timeout_ms)
 {
@@ -398,7 +400,7 @@ static void publish_state(warprsa_client *client, warprsa_connection *c,
     pthread_mutex_unlock(&client->lock);
 }
 
-/* The state of the daemon's queue, as far as this client can use it. */
+/* The state of the daemon's queue as this client sees it. */
 static warprsa_queue_state
 usable_state(warprsa_client *client, warprsa_connection *c, unsigned timeout_ms)
 {
@@ -427,8 +429,8 @@ static warprsa_queue_state client_wait_ready(void *impl, unsigned timeout_ms)
 
     if (c == NULL) {
         starting = try_connect(client, timeout_ms);
-        /* Only now: a thread that has connected has put the connection there
-         * before it lets go of `connect_lock`. */
+        /* Read after `connect_lock` was released: a thread that connects stores
+         * the connection before it unlocks. */
         c = warprsa_client_connection(client);
     }
     if (c == NULL)

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The client of the daemon: warprsa_backend_daemon does for a process without
- * devices what queue.h does for one that has them. It starts no thread. Where
- * no daemon runs, or none any more, operations are refused, and the client
- * tries to connect again from time to time, at an operation of the process.
+ * devices what queue.h does for one that has them. It starts no thread. While
+ * no daemon runs, operations are refused, and from time to time an operation of
+ * the process tries to connect again.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_H
 #define WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_H
@@ -15,7 +15,7 @@
 typedef struct warprsa_client warprsa_client;
 
 typedef struct warprsa_client_config {
-    /* Outlives the client, which alone uses it meanwhile. */
+    /* Outlives the client, and only the client uses it. */
     warprsa_control_connection *control_connection;
     unsigned slots; /* requests in flight wanted; the daemon has a limit */
     unsigned deadline_ms; /* from submission; the daemon has one of its own */
@@ -27,7 +27,7 @@ typedef struct warprsa_client_config {
     warprsa_router *router;
 } warprsa_client_config;
 
-/* A client, not connected yet. NULL: no memory. */
+/* Makes a client that is not connected yet. NULL: no memory. */
 warprsa_client *warprsa_client_open(const warprsa_client_config *config);
 
 /*

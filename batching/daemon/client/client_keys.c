@@ -55,8 +55,8 @@ warprsa_backend_key *warprsa_client_key(void *impl,
     return found;
 }
 
-/* With the lock held: has the daemon wipe a key. If the message can't be sent,
- * the key's number stays taken. */
+/* With the lock held: tells the daemon to wipe a key. If the message can't be
+ * sent, the key's number stays taken. */
 static void send_key_free(warprsa_client *client,
                           const warprsa_backend_key *key)
 {

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A client's notifiers: a socket for each wait context of async jobs, whose
- * other end the daemon has. A job waits until it can be read from: when the
+ * other end the daemon has. A job waits until the socket is readable: the
  * daemon has written to its end, or closed it.
  *
- * The daemon makes both ends and sends one. A client asks for some before it
- * needs them, since a thread that needs one may be an event loop.
+ * The daemon makes both ends and sends one. A client asks for notifiers before
+ * it needs them, since a thread that needs one may be an event loop.
  */
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -28,7 +28,7 @@ uint32_t warprsa_client_notifier_number(const warprsa_connection *c,
     return notifier / SERIAL == c->serial % SERIALS ? notifier % SERIAL : 0;
 }
 
-/* With the lock held: asks for as many as should be ready. */
+/* With the lock held: asks for the notifiers that should be ready. */
 static void ask(warprsa_connection *c)
 {
     warprsa_shm_message *message = &c->message;
@@ -50,7 +50,7 @@ static void ask(warprsa_connection *c)
 }
 
 /* With the lock held: whether a message brings a notifier that was asked for,
- * or word that there is none. */
+ * or says that there is none. */
 static bool is_asked_for(const warprsa_connection *c,
                          const warprsa_message *message)
 {
@@ -61,7 +61,7 @@ static bool is_asked_for(const warprsa_connection *c,
            c->notifier_generation[number] == message->generation;
 }
 
-/* With the lock held: puts a notifier that has come to those that are ready. */
+/* With the lock held: adds a notifier that has come to the ready ones. */
 static void put(warprsa_connection *c, const warprsa_message *message,
                 int fds[WARPRSA_MESSAGE_FDS])
 {
@@ -93,8 +93,8 @@ static void receive(warprsa_connection *c)
     }
 }
 
-/* With the lock held, which is let go of meanwhile: waits a moment for the
- * first one to come. A daemon that hangs is waited for once. */
+/* With the lock held, which is released meanwhile: waits a moment for the first
+ * notifier. It waits once for a daemon that hangs, and not again. */
 static void await_first(warprsa_client *client, warprsa_connection *c)
 {
     warprsa_naps naps = {0};
@@ -115,7 +115,7 @@ static void await_first(warprsa_client *client, warprsa_connection *c)
         atomic_store(&c->hangs, true);
 }
 
-/* With the lock held: takes one that is ready. False: there is none. */
+/* With the lock held: takes a ready notifier. False: there is none. */
 static bool take(warprsa_client *client, warprsa_connection *c,
                  warprsa_notifier *notifier)
 {
@@ -135,7 +135,7 @@ static bool take(warprsa_client *client, warprsa_connection *c,
     return true;
 }
 
-/* What a notifier refers to, so that it can be closed after the client was. */
+/* What a notifier needs to be closed, also after its client was. */
 typedef struct notifier_owner {
     warprsa_client *client;
     warprsa_connection *connection;
@@ -155,7 +155,7 @@ bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier)
         pthread_mutex_unlock(&client->lock);
     }
     if (taken) {
-        /* It has the reference to the connection from now on. */
+        /* The notifier takes over the reference to the connection. */
         atomic_fetch_add(&client->references, 1);
         *owner = (notifier_owner){client, c};
         notifier->owner = owner;
@@ -166,7 +166,7 @@ bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier)
     return false;
 }
 
-/* Not left to the daemon to close its ends: it may hang. */
+/* The client closes the ends, since the daemon may hang. */
 void warprsa_client_end_notifiers(warprsa_client *client, warprsa_connection *c)
 {
     pthread_mutex_lock(&client->lock);

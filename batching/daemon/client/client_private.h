@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client from inside, for its four files: client.c connects to the daemon and
- * disconnects; client_keys.c, client_notifiers.c and client_requests.c are the
- * functions of backend.h for keys, notifiers and requests.
+ * The inside of a client, for its four files. client.c connects to the daemon
+ * and disconnects. client_keys.c, client_notifiers.c and client_requests.c have
+ * the functions of backend.h for keys, notifiers and requests.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_PRIVATE_H
 #define WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_PRIVATE_H
@@ -42,7 +42,7 @@ struct warprsa_client {
     uint32_t generations; /* of slots, handed out so far */
     struct warprsa_backend_key_list bucket[WARPRSA_CLIENT_BUCKETS];
 
-    /* Of the connection, as last published: its state, and whether the daemon
+    /* As last published: the connection's state, and whether the daemon
      * computes with the CPUs alone. */
     _Atomic uint32_t state;
     _Atomic bool on_cpus;
@@ -65,13 +65,13 @@ void warprsa_client_drop(warprsa_client *client);
 warprsa_connection *warprsa_client_connection(warprsa_client *client);
 
 /* Ends the use of a connection whose daemon has gone, unless another thread has
- * done so, and wakes the jobs that wait for it. Keeps the caller's
+ * done so, and wakes the jobs that wait for answers. Keeps the caller's
  * reference. */
 void warprsa_client_disconnect(warprsa_client *client,
                                warprsa_connection *connection);
 
-/* client_keys.c. upload(), with the lock held, sends the daemon the key unless
- * it has it; false: it can't have it now. */
+/* client_keys.c. upload(), with the lock held, sends the key to the daemon
+ * unless the daemon has it. False: it can't be sent now. */
 warprsa_backend_key *warprsa_client_key(void *impl,
                                         const uint8_t id[WARPRSA_KEY_ID_BYTES],
                                         const warprsa_private_key *key);
@@ -81,16 +81,17 @@ bool warprsa_client_upload(warprsa_client *client,
                            warprsa_connection *connection,
                            warprsa_backend_key *key);
 
-/* client_notifiers.c. open() waits for the daemon for milliseconds at most, and
- * not again until that has kept up. end_notifiers() makes all of them readable
- * for good. */
+/* client_notifiers.c. open() waits some milliseconds for the daemon at most,
+ * and not again before the daemon has caught up. end_notifiers() makes all
+ * notifiers readable for good. */
 bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier);
 bool warprsa_client_notifier_works(void *impl,
                                    const warprsa_notifier *notifier);
 void warprsa_client_notifier_close(warprsa_notifier *notifier);
 void warprsa_client_end_notifiers(warprsa_client *client,
                                   warprsa_connection *connection);
-/* The number of a notifier on this connection; 0: it is of another one. */
+/* The number of a notifier on this connection; 0: it belongs to another
+ * connection. */
 uint32_t warprsa_client_notifier_number(const warprsa_connection *connection,
                                         uint32_t notifier);
 

@@ -9,8 +9,8 @@
 #include "batching/daemon/client/client_private.h"
 
 enum {
-    /* How much longer than the deadline a caller sleeps. The daemon may have
-     * the same deadline, and can still answer why it was not met. */
+    /* How much longer than the deadline a caller sleeps. If the daemon has the
+     * same deadline, it can still answer why the deadline was missed. */
     MARGIN_MS = 100,
 };
 
@@ -107,9 +107,9 @@ static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
 
         size = s->size;
         on_cpus = c->shm.slot[ticket.slot].on_cpus != 0;
-        /* As the daemon measured it. An event loop of this process collects an
-         * answer only after its other work, which takes longer than a device
-         * does. */
+        /* The time is the daemon's measurement. An event loop of this process
+         * collects an answer only after its other work, which takes longer than
+         * a device does. */
         if (answer == WARPRSA_DONE && client->config.router != NULL)
             warprsa_router_device_response(client->config.router, size, depth,
                                            c->shm.slot[ticket.slot].took_ns);

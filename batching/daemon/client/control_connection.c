@@ -17,8 +17,8 @@ enum {
     GROUP_NAME = 33, /* with its zero; groupadd allows 32 */
 };
 
-/* The name of a group, by /etc/group alone: what else the system has for names
- * may take locks of the program's, or ask the network. "?": it has none. */
+/* The name of a group, from /etc/group alone: other sources of names may take
+ * the program's locks or ask the network. "?": no name. */
 static void name_group(gid_t gid, char name[GROUP_NAME])
 {
     FILE *file = fopen("/etc/group", "re");
@@ -39,7 +39,8 @@ static void name_group(gid_t gid, char name[GROUP_NAME])
         fclose(file);
 }
 
-/* Says which group this process would have to be in, if it is for that. */
+/* If permission is missing, says which group this process would have to be
+ * in. */
 static void explain_refusal(const char *path, char *why, size_t why_size)
 {
     char name[GROUP_NAME];
@@ -68,8 +69,8 @@ static void explain(const warprsa_control_connection *control, char *why,
     errno = error;
 }
 
-/* Makes a connected socket; false: see errno. Does not block: a daemon with too
- * many connections that wait to be accepted counts as no daemon. */
+/* Makes a connected socket; false: see errno. Does not block: a daemon with a
+ * full backlog counts as no daemon. */
 static bool connect_to(const char *path, warprsa_own_fd *fd)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

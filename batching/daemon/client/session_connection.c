@@ -93,16 +93,16 @@ static bool is_sensible(const warprsa_message *welcome)
            welcome->notifiers <= WARPRSA_CLIENT_NOTIFIERS_MAX;
 }
 
-/* Whether the daemon has not looked since it was last notified. */
+/* Whether the daemon has yet to look since it was last notified. */
 static bool is_unseen(const warprsa_connection *c)
 {
     return atomic_load_explicit(&c->shm.head->notify_flags,
                                 memory_order_relaxed) != 0;
 }
 
-/* Sets flags. The daemon sets the word to 0 before it looks. A word that was
- * not 0 therefore means that the daemon has been notified and is yet to look:
- * it will see what the caller has put there, and needs no system call. */
+/* Sets flags. The daemon sets the word to 0 before it looks. So a word that was
+ * not 0 means that the daemon has been notified and has yet to look. It will
+ * see the caller's data without another system call. */
 static void notify(warprsa_connection *c, uint32_t what)
 {
     if (!is_unseen(c))
@@ -151,7 +151,7 @@ static bool take(warprsa_connection *c, int fds[WARPRSA_MESSAGE_FDS])
     return taken && c->eventfd >= 0;
 }
 
-/* The program may have closed them. */
+/* The program may have closed the descriptors. */
 static void close_descriptors(warprsa_connection *c)
 {
     for (uint32_t i = 0; i < c->ready_count; i++)
@@ -253,7 +253,7 @@ static warprsa_connection_health found_alive(warprsa_connection *c)
     return WARPRSA_CONNECTION_LIVES;
 }
 
-/* Has the daemon show that it lives, which takes it microseconds. */
+/* Waits for the daemon to show that it lives, which takes microseconds. */
 static bool shows_life(warprsa_connection *c)
 {
     const struct timespec nap = {0, ASK_NAP_NS};
@@ -281,7 +281,7 @@ warprsa_connection_health warprsa_connection_health_now(warprsa_connection *c,
     return found_hanging(c, now_ns);
 }
 
-/* Sleeps until the slot is answered, for so long at most. */
+/* Sleeps until the slot is answered or the time is over. */
 static void sleep_on(const warprsa_connection *c, warprsa_ticket ticket,
                      unsigned ms)
 {
@@ -421,7 +421,7 @@ warprsa_answer warprsa_connection_poll(warprsa_connection *c,
     found =
         atomic_load_explicit(&c->slot[ticket.slot].word, memory_order_acquire);
     if (found != word) {
-        /* Of an earlier connection, or reclaimed. */
+        /* The ticket is of an earlier connection, or its slot was reclaimed. */
         return WARPRSA_REFUSED;
     }
     if (is_answered(c, ticket.slot, word))

@@ -40,13 +40,13 @@ typedef struct warprsa_connection {
     _Atomic uint32_t references;
     uint32_t serial; /* among this client's connections, from 1 */
     _Atomic bool dead;
-    /* When the daemon was notified of what it has not looked at since, if
-     * notify_flags is not 0. */
+    /* If notify_flags is not 0: when the daemon was notified and has not looked
+     * since. */
     _Atomic uint64_t notified_ns;
-    /* A thread has waited in vain for the daemon, which has not been found
-     * alive since. */
+    /* A thread has waited for the daemon in vain, and the daemon has shown no
+     * life since. */
     _Atomic bool hangs;
-    /* At how many times the daemon was found to hang, and when last. */
+    /* How often the daemon was found to hang, and when last. */
     _Atomic uint32_t hang_ticks;
     _Atomic uint64_t hang_tick_ns;
     warprsa_own_fd socket;
@@ -62,19 +62,21 @@ typedef struct warprsa_connection {
     uint32_t ready_count, asked_count;       /* asked: not received yet */
     bool notifiers_late; /* none came in time; nobody waits for one again */
     uint32_t messages_offset; /* of the next message to the daemon */
-    /* It is made here, since stacks may be small. SECRET, wiped once sent. */
+    /* Messages are made here, since stacks may be small. SECRET, wiped once
+     * sent. */
     warprsa_shm_message message;
     uint32_t *key_generation; /* by number */
-    /* By number. The thread that has a notifier reads without the lock. */
+    /* By number. The thread that has a notifier reads its generation without
+     * the lock. */
     uint32_t *notifier_generation;
     uint32_t keys;    /* numbers of keys, free or not */
     uint32_t reclaim; /* the slot where the next search begins */
 } warprsa_connection;
 
 /*
- * The connection that this WELCOME and its descriptors make, which are taken
- * over, whether there is one or not. It has one reference, the caller's.
- * ATTACHED is the caller's to send. NULL with the reason in why.
+ * Makes a connection from a WELCOME and its descriptors, which are taken over
+ * in any case. The caller has the one reference, and sends ATTACHED. NULL with
+ * the reason in why.
  */
 warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
                                            int fds[WARPRSA_MESSAGE_FDS],
@@ -93,24 +95,23 @@ void warprsa_connection_abandon(warprsa_connection *connection);
 bool warprsa_connection_alive(warprsa_connection *connection);
 
 /*
- * Whether the daemon looks at what it is notified of. Every caller learns so
- * before it submits, and none waits for it but the first one, for a few
- * milliseconds.
+ * Whether the daemon reacts to notifications. Every caller asks before it
+ * submits; only the first one waits for the daemon, for a few milliseconds.
  *
- * HANGS: nothing should be submitted now. GONE: it has been found to hang again
- * and again for more than a second, in which this process was running. Any
- * thread.
+ * HANGS: nothing should be submitted now. GONE: the daemon was found to hang
+ * again and again for more than a second, in which this process was running.
+ * Any thread.
  */
 warprsa_connection_health
 warprsa_connection_health_now(warprsa_connection *connection, uint64_t now_ns);
 
-/* For a thread that sleeps for its answer: sleeps for some milliseconds, until
- * the slot is answered at most. False: the daemon hangs. */
+/* For a thread that waits for its answer: sleeps for some milliseconds, or
+ * until the slot is answered. False: the daemon hangs. */
 bool warprsa_connection_sleep(warprsa_connection *connection,
                               warprsa_ticket ticket);
 
 /* With the client's lock: sends connection->message. False: the daemon has too
- * many to read already; it is notified of them. */
+ * many messages to read; it is notified of them. */
 bool warprsa_connection_send(warprsa_connection *connection);
 
 /* Notifies the daemon of messages that no request refers to. Any thread. */

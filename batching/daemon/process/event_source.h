@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
-/* Part of the structure that owns the descriptor, which `ready` finds by the
- * source's address in it. */
+/* Part of the structure that owns the descriptor. `ready` finds the structure
+ * by the source's address in it. */
 typedef struct warprsa_event_source {
     void (*ready)(struct warprsa_event_source *source);
 } warprsa_event_source;
@@ -24,10 +24,10 @@ bool warprsa_event_source_watch(int epoll, int fd, uint32_t events,
                                 warprsa_event_source *source);
 
 /*
- * Closes *fd and sets it to -1; does nothing if it is -1. Takes it out of the
- * epoll instance first (-1: it is in none): closing alone does not where a
- * client has a descriptor of the same file, and events would go on to come for
- * a source that is gone.
+ * Closes *fd and sets it to -1; does nothing if it is -1. Takes the descriptor
+ * out of the epoll instance first (-1: none). Closing alone would not if a
+ * client has a descriptor of the same file, and events would still come for a
+ * freed source.
  */
 void warprsa_event_source_close(int epoll, int *fd);
 

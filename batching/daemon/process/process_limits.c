@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Limits of a process that serves many; see process_limits.h.
+ * Limits of a process that serves many clients; see process_limits.h.
  */
 #include "batching/daemon/process/process_limits.h"
 

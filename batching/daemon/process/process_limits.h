@@ -7,11 +7,11 @@
 #define WARPRSA_BATCHING_DAEMON_PROCESS_PROCESS_LIMITS_H
 
 /*
- * Descriptors for every client and every async job of theirs: as many as the
- * hard limit allows. And two of malloc()'s arenas: it gives each thread up to
- * eight times the CPUs one of its own, which reserves 64 MiB of address space
- * for good; threads that close clients' sockets come and go, and under a limit
- * they would take what clients need. To be called before threads are started.
+ * Raises the limit on descriptors to the hard limit, for clients and their
+ * async jobs. Limits malloc() to two arenas: by default it has up to eight for
+ * each CPU, and each reserves 64 MiB of address space for good. Threads that
+ * close clients' sockets come and go, and under a limit their arenas would take
+ * what clients need. To be called before threads are started.
  */
 void warprsa_process_raise_limits(void);
 

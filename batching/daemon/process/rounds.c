@@ -13,7 +13,7 @@ void warprsa_rounds_init(warprsa_rounds *rounds)
     TAILQ_INIT(&rounds->firsts);
 }
 
-/* NULL: the owner has nothing. */
+/* The owner's first entry; NULL: none. */
 static warprsa_rounds_entry *first_of(const warprsa_rounds *rounds,
                                       uint64_t owner)
 {
@@ -46,7 +46,7 @@ void warprsa_rounds_add(warprsa_rounds *rounds, warprsa_rounds_entry *entry,
     TAILQ_INSERT_TAIL(&rounds->firsts, entry, link);
 }
 
-/* The owner's next thing becomes its first one, with those behind it; NULL:
+/* Makes the owner's next entry its first one, with the entries behind it. NULL:
  * there is none. */
 static warprsa_rounds_entry *next_first(warprsa_rounds_entry *first)
 {

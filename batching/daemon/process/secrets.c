@@ -20,7 +20,7 @@ static uint8_t id_secret[32];
 
 bool warprsa_secrets_init(void)
 {
-    /* Without the machine's openssl.cnf: it may load the provider whose
+    /* The machine's openssl.cnf is not read: it may load the provider whose
      * operations this daemon computes. */
     return OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) == 1 &&
            RAND_priv_bytes(id_secret, sizeof(id_secret)) == 1;

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The daemon's secrets: random numbers and ids of keys by libcrypto, and memory
- * that stays in the process. Nothing here comes from a client but a private
- * key, whose id is computed.
+ * that stays in the process. The only input from a client is a private key,
+ * whose id is computed.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_PROCESS_SECRETS_H
 #define WARPRSA_BATCHING_DAEMON_PROCESS_SECRETS_H
@@ -20,9 +20,9 @@ bool warprsa_secrets_init(void);
  * 1, or 0 on failure. Any thread. */
 int warprsa_secrets_random(void *arg, void *out, size_t length);
 
-/* The id of a key: HMAC-SHA-256 (RFC 2104) of all of it with a secret of this
- * process, so that nobody outside can tell which key has which id. False: not
- * computed. Any thread. */
+/* The id of a key: HMAC-SHA-256 (RFC 2104) of the whole key with a secret of
+ * this process, so that nobody outside can tell which key has which id. False:
+ * not computed. Any thread. */
 bool warprsa_secrets_key_id(const warprsa_private_key *key,
                             uint8_t id[WARPRSA_KEY_ID_BYTES]);
 

@@ -68,7 +68,7 @@ __attribute__((format(printf, 2, 3))) static void say(const supervisor *s,
     s->config->log(s->config->log_arg, 0, line);
 }
 
-/* In the new process. */
+/* Runs in the new process. */
 _Noreturn static void serve(const supervisor *s, pid_t parent, int reports[2])
 {
     sigset_t child_ends;
@@ -151,7 +151,7 @@ static void start(supervisor *s)
     s->silent = 0;
 }
 
-/* Takes a report, and lets systemd know. */
+/* Takes a report and tells systemd. */
 static void take_report(supervisor *s, warprsa_report *report)
 {
     char line[WARPRSA_REPORT_TEXT + 32];
@@ -214,7 +214,8 @@ static void take_signals(supervisor *s)
     }
 }
 
-/* Any child: as process 1 of a container the supervisor inherits others. */
+/* Any child: as process 1 of a container the supervisor inherits other
+ * processes. */
 static void reap(supervisor *s)
 {
     int status;
@@ -239,9 +240,9 @@ static void reap(supervisor *s)
     }
 }
 
-/* Ticks are counted, and not the time: where the machine has stood still, the
- * serving process has had no time to report. systemd takes over where even
- * SIGKILL does not end a process. */
+/* Ticks are counted instead of time: after the machine has stood still, the
+ * serving process has had no time to report. If even SIGKILL does not end a
+ * process, systemd takes over. */
 static void tick(supervisor *s)
 {
     if (!s->killed)
@@ -255,7 +256,7 @@ static void tick(supervisor *s)
     (void)kill(s->child, SIGKILL);
 }
 
-/* Nobody is to wait for a serving process that does not come soon. */
+/* Turns away whoever connects, since no serving process will come soon. */
 static void turn_away(const supervisor *s)
 {
     for (unsigned i = 0; i < s->config->listeners_count; i++) {

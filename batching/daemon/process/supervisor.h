@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The supervisor: keeps one serving process running. A process that has lost
- * its GPU can't open it again, as CUDA has it, and a driver that hangs takes a
- * process with it; a new process can use the GPU at once. So the daemon's main
+ * The supervisor: keeps one serving process running. Under CUDA a process that
+ * has lost its GPU can't open it again, and a driver that hangs takes the
+ * process with it. A new process can use the GPU at once. So the daemon's main
  * process only holds the listening sockets, forks the process that does all the
  * work, and forks another one when that ends or hangs. Clients that connect
  * meanwhile wait in the sockets' backlog.
@@ -24,7 +24,7 @@ enum {
     WARPRSA_LISTENERS_MAX = 16, /* of a daemon */
 };
 
-/* What a serving process says of itself. */
+/* A report of a serving process. */
 typedef struct warprsa_report {
     enum warprsa_report_kind {
         WARPRSA_REPORT_ALIVE,     /* to be sent every second, or oftener */
@@ -35,9 +35,10 @@ typedef struct warprsa_report {
 } warprsa_report;
 
 typedef struct warprsa_supervisor_config {
-    /* Runs in a new process, which ends with the status returned. It sends
+    /* Runs in a new process, which ends with the returned status. It sends
      * reports through the socket `reports`. SIGTERM, SIGINT and SIGHUP are
-     * blocked, and it has to take them; all other signals are as they were. */
+     * blocked, and this function has to take them; all other signals are as
+     * they were. */
     int (*serve)(void *arg, int reports);
     /* SIGHUP: runs in the supervisor, before the serving process gets it. */
     void (*reload)(void *arg);
@@ -55,10 +56,10 @@ typedef struct warprsa_supervisor_config {
  * EXIT_FAILURE if a signal killed it.
  *
  * Another one is started at once when one ends. If it ends within a minute of
- * being ready, the next one starts a second later, then 2, 4, ... 30 s. In such
- * a pause whoever connects is turned away. A serving process that ends although
- * none has ever been ready ends the daemon. A serving process never outlives
- * the supervisor, even if that is killed. systemd is told what there is to tell
+ * being ready, the next one starts a second later, then 2, 4, ... 30 s. During
+ * a pause whoever connects is turned away. If a serving process ends before one
+ * has ever been ready, the daemon ends. A serving process never outlives the
+ * supervisor, even if the supervisor is killed. systemd gets reports
  * (systemd.h). To be called once, by a process of one thread.
  */
 int warprsa_supervise(const warprsa_supervisor_config *config);

@@ -81,8 +81,8 @@ int warprsa_systemd_passed(int *fds, unsigned max, char *why, size_t why_size)
     return (int)n;
 }
 
-/* Whether a process listens there; yes if that can't be known. If one does,
- * waits a little for the end of the connection: the process may be ending. */
+/* Whether a process listens at the address; true if unknown. If one listens,
+ * waits a little for the connection to end: the process may be ending. */
 static bool answers(const struct sockaddr_un *address, unsigned patience_ms)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -100,8 +100,8 @@ static bool answers(const struct sockaddr_un *address, unsigned patience_ms)
     return !refused;
 }
 
-/* Whether a daemon lives there. The serving process of one that was killed ends
- * with it, but that takes a GPU's driver some time. */
+/* Whether a daemon lives at the address. The serving process of a killed daemon
+ * ends with it, but a GPU's driver takes some time to let it. */
 static bool is_alive(const struct sockaddr_un *address)
 {
     uint64_t until_ns = warprsa_clock_ns() + ENDING_MS * WARPRSA_NS_PER_MS;
@@ -192,7 +192,7 @@ int warprsa_systemd_listen(const char *path, const char *group, char *why,
             close(fd);
         return -1;
     }
-    /* The group first: until listen() nobody can connect. */
+    /* The group is set first: nobody can connect before listen(). */
     if (give_to(path, group, why, why_size)) {
         if (listen(fd, BACKLOG) == 0)
             return fd;

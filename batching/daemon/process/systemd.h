@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Fills in the listening sockets that systemd passed, and takes them off the
- * environment. Returns how many, 0 if it passed none, or -1 with the reason in
- * why if one of them is no listening Unix socket of type SOCK_SEQPACKET. */
+/* Fills in the listening sockets that systemd passed, and removes them from the
+ * environment. Returns how many, or -1 with the reason in why if one of them is
+ * no listening Unix socket of type SOCK_SEQPACKET. */
 int warprsa_systemd_passed(int *fds, unsigned max, char *why, size_t why_size);
 
 /*
@@ -26,8 +26,8 @@ int warprsa_systemd_passed(int *fds, unsigned max, char *why, size_t why_size);
 int warprsa_systemd_listen(const char *path, const char *group, char *why,
                            size_t why_size);
 
-/* Removes the socket at `path` that listen() made. A file of another kind, put
- * there since, stays. */
+/* Removes the socket at `path` that listen() made. If another kind of file is
+ * there now, it stays. */
 void warprsa_systemd_unlisten(const char *path);
 
 /* Sends lines as sd_notify(3) does, if systemd wants any. */

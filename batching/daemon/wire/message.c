@@ -94,7 +94,8 @@ warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
         .msg_iov = &iov,
         .msg_iovlen = 1,
         .msg_control = space.space,
-        /* Not a byte more: the kernel would fill padding with another one. */
+        /* Not a byte more: the kernel would fill padding with another
+         * descriptor. */
         .msg_controllen = CMSG_LEN(WARPRSA_MESSAGE_FDS * sizeof(int))};
     ssize_t got;
 
@@ -106,8 +107,8 @@ warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
     return judge(got, message, header.msg_flags);
 }
 
-/* Room for what SO_PASSCRED brings and nothing else: MSG_CTRUNC says that there
- * was more. */
+/* Room for what SO_PASSCRED brings and no more: MSG_CTRUNC says that there was
+ * more. */
 static ssize_t receive_with_sender(int socket, warprsa_message *message,
                                    pid_t *sender, int *flags, int how)
 {
@@ -140,8 +141,8 @@ warprsa_received warprsa_message_receive_of_client(int socket,
     ssize_t got =
         receive_with_sender(socket, message, sender, &flags, MSG_PEEK);
 
-    /* A peek takes references to the descriptors and gives them back; the queue
-     * has its own, so that none is the last. */
+    /* A peek takes references to the descriptors and drops them. The socket's
+     * queue holds its own references, so a peek never drops the last one. */
     if (got >= 0 && (flags & MSG_CTRUNC) != 0)
         return judge(got, message, flags) == WARPRSA_OTHER_VERSION
                    ? WARPRSA_OTHER_VERSION

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Sending and receiving the messages of protocol.h over sockets, for the daemon
- * and its clients. Nothing here blocks, whatever the other side does with its
- * end, and nothing is believed of what is received but its size and its
- * version, which are checked.
+ * and its clients. No function here blocks, whatever the other side does with
+ * its end. Size and version of a received message are checked here; its content
+ * is not.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_WIRE_MESSAGE_H
 #define WARPRSA_BATCHING_DAEMON_WIRE_MESSAGE_H
@@ -28,22 +28,21 @@ typedef enum warprsa_received {
 bool warprsa_message_send(int socket, warprsa_message *message, const int *fds,
                           unsigned count);
 
-/* For the client: receives a message of the daemon's. fds[] are the caller's to
- * close, whatever is returned, and above those of standard input, output and
- * error; -1 where none came, or where this process had no descriptor left for
- * it. */
+/* For the client: receives a message of the daemon's. The caller closes fds[],
+ * whatever is returned. They are above standard input, output and error, and -1
+ * where no descriptor came or this process had none left. */
 warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
                                          int fds[WARPRSA_MESSAGE_FDS]);
 
 /*
  * For the daemon, on a socket with SO_PASSCRED that it alone reads from:
  * receives a message of a client's. *sender is the process that sent it, as the
- * kernel says; 0 if that can't be known.
+ * kernel says; 0 if unknown.
  *
- * A message with descriptors is not received but left in the socket's queue:
- * MALFORMED. To receive it could take the thread for as long as the client
- * likes, since it would have to close them. So does closing the socket then
- * (daemon/disposal.h).
+ * A message with descriptors is MALFORMED and stays in the socket's queue. The
+ * thread that received it would have to close the descriptors, which can take
+ * as long as the client likes. So can closing the socket then
+ * (daemon/server/disposal.h).
  */
 warprsa_received warprsa_message_receive_of_client(int socket,
                                                    warprsa_message *message,

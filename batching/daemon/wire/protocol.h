@@ -4,8 +4,8 @@
  * The messages between the daemon and the provider in a client process.
  *
  * They are plain data of fixed size without pointers. Daemon and provider are
- * both compiled from this file; the version in each message tells whether it
- * was the same one.
+ * both compiled from this file; the version in each message tells whether their
+ * copies agree.
  *
  * The daemon makes every descriptor that the two share, and never receives one.
  * A client has its ends of:
@@ -58,13 +58,13 @@ enum {
     WARPRSA_PROTOCOL = 7,
     WARPRSA_CLIENT_SLOTS_MAX = 65536,
     WARPRSA_CLIENT_KEYS_MAX = 65536,
-    /* One for each wait context of async jobs; some are idle. */
+    /* A notifier for each wait context of async jobs; some are idle. */
     WARPRSA_CLIENT_NOTIFIERS_MAX = 65536,
     WARPRSA_MESSAGE_FDS = 3,
     WARPRSA_IDENTITY_NAME = 256, /* with its final zero */
 };
 
-/* Over sockets. */
+/* Messages over sockets. */
 typedef enum warprsa_message_type {
     /* Client, over a control connection. slots, keys, notifiers: how many it
      * wants. identity, name: for whom, if the client is warprsad-gateway; else
@@ -102,17 +102,16 @@ typedef struct warprsa_message {
     char name[WARPRSA_IDENTITY_NAME];
 } warprsa_message;
 
-/* Through the shared memory, all of them the client's. */
+/* Messages through the shared memory, all of them from the client. */
 typedef enum warprsa_shm_message_type {
     /* A private key, and the number and generation by which requests will name
      * it. The number, from 0, must be free. */
     WARPRSA_SHM_KEY = 1,
-    /* The number of a key is free again. Requests under way with the key are
-     * still answered. */
+    /* Frees the number of a key. Requests under way with the key are still
+     * answered. */
     WARPRSA_SHM_KEY_FREE,
-    /* Asks for a notifier by this number, from 1, and generation. The number
-     * may name an earlier notifier, which the daemon closes then, and not
-     * before. */
+    /* Asks for a notifier by this number, from 1, and generation. If the number
+     * names an earlier notifier, the daemon closes that one now. */
     WARPRSA_SHM_NOTIFIER,
 } warprsa_shm_message_type;
 

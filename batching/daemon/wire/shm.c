@@ -24,8 +24,8 @@ enum {
     RING_MIN = 64, /* as in ring.h */
 };
 
-/* Computes the sizes, which follow from the number of slots alone: page 0 is
- * the head, then come the slots, the messages and the ring. */
+/* Computes the sizes, which follow from the number of slots alone. Page 0 is
+ * the head; then come the slots, the messages and the ring. */
 static void lay_out(warprsa_shm *shm, uint32_t slots)
 {
     uint32_t ring = RING_MIN;

@@ -12,7 +12,7 @@
  *
  * A slot is the client's until its number is put into the ring. It is then the
  * daemon's until `answered` equals the request's `generation`. The client does
- * not use the slot again before, so that an answer can't meet a later request.
+ * not reuse the slot before, so an answer can't meet a later request.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_WIRE_SHM_H
 #define WARPRSA_BATCHING_DAEMON_WIRE_SHM_H
@@ -42,7 +42,7 @@ typedef struct warprsa_shm_head {
     _Atomic uint64_t heartbeat_ns;
     /* The devices are the CPUs of this machine. */
     _Atomic uint32_t on_cpus;
-    /* Written by both. Not 0: the client has notified the daemon by the
+    /* Both sides write this. Not 0: the client has notified the daemon by the
      * eventfd, and the daemon has not begun to look. */
     _Alignas(64) _Atomic uint32_t notify_flags;
 } warprsa_shm_head;
@@ -54,7 +54,7 @@ typedef struct warprsa_shm_request {
     uint32_t notifier; /* its number; 0: a thread may sleep on `answered` */
     uint32_t notifier_generation;
     uint32_t bytes; /* of the modulus */
-    /* The input, and in its place the output of an answer that is DONE. */
+    /* The input; replaced by the output of an answer that is DONE. */
     uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_shm_request;
 
@@ -79,7 +79,7 @@ typedef struct warprsa_shm_message_cell {
     warprsa_shm_message message; /* SECRET; zero when it was taken */
 } warprsa_shm_message_cell;
 
-/* A mapping of it in this process. */
+/* The memory as mapped in this process. */
 typedef struct warprsa_shm {
     warprsa_shm_head *head;
     warprsa_shm_slot *slot;
@@ -91,17 +91,17 @@ typedef struct warprsa_shm {
 } warprsa_shm;
 
 /*
- * For the daemon: makes the memory and maps it. *fd is its file, which the
- * client gets, and the caller's to close. All pages are allocated now, and the
- * file can neither shrink nor grow: nothing the client does later can make the
- * daemon's own accesses fail. False: no memory or descriptor, see errno.
+ * For the daemon: makes the memory and maps it. *fd is its file, for the
+ * client; the caller closes it. All pages are allocated now, and the file can
+ * neither shrink nor grow, so nothing that the client does later can make the
+ * daemon's accesses fail. False: no memory or descriptor, see errno.
  */
 bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, int *fd);
 
-/* For the daemon, once the client has mapped the memory too: from now on nobody
- * can punch holes into the file, or make another mapping that can be written
- * to, and holes that were there are filled. Until then the daemon does not use
- * the memory once the client has its file. False: see errno. */
+/* For the daemon, once the client has mapped the memory: from now on nobody can
+ * punch holes into the file or make another writable mapping; existing holes
+ * are filled. The daemon does not use the memory between giving its file to the
+ * client and this call. False: see errno. */
 bool warprsa_shm_seal(int fd);
 
 /* For the client: maps the memory; forked children will not have it. False: see
@@ -118,7 +118,7 @@ bool warprsa_shm_dequeue(const warprsa_shm *shm, uint32_t *ring_offset,
                          uint32_t *slot);
 
 /* For the client: puts a copy of a message into the memory, at *offset, which
- * advances by one. False: the daemon has too many to read already. One thread
+ * advances by one. False: the daemon has too many messages to read. One thread
  * at a time. */
 bool warprsa_shm_send(const warprsa_shm *shm, uint32_t *offset,
                       const warprsa_shm_message *message);
@@ -138,8 +138,8 @@ bool warprsa_shm_receive(const warprsa_shm *shm, uint32_t *offset,
 void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,
                       warprsa_shm_request *request);
 
-/* Sleeps while *word is `value`, at most until until_ns (a time of
- * warprsa_clock_ns()); wakes all that sleep. The word may be shared between
+/* Sleep: while *word is `value`, at most until until_ns (a time of
+ * warprsa_clock_ns()). Wake: wakes all sleepers. The word may be shared between
  * processes. */
 void warprsa_shm_sleep(_Atomic uint32_t *word, uint32_t value,
                        uint64_t until_ns);
