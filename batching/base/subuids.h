@@ -15,8 +15,7 @@
 
 /* How many ids a container of root's has. The ids that root grants itself are
  * for containers, which are not root: the ids of a container count as its first
- * id.
- * */
+ * id. */
 #define WARPRSA_SUBUIDS_OF_A_CONTAINER 65536
 
 /* All zeros: nobody has any. */

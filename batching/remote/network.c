@@ -10,7 +10,7 @@
 #include "batching/remote/engine/remote_engine.h"
 
 enum {
-    /* As many operations as fill the wait for a far host: 4096 in flight, in
+    /* Enough operations to cover the delay of a far host: 4096 in flight, in
      * messages of 256. */
     STREAMS = 8,
     BATCH_MAX = 512,

@@ -25,8 +25,7 @@ typedef struct warprsa_process {
     uint64_t pid_inside;
     /* The user who started the process: its real user, or the user who owns
      * that subordinate id. A set-user-ID program belongs to the user who runs
-     * it.
-     * */
+     * it. */
     uid_t user;
 } warprsa_process;
 

@@ -6,15 +6,15 @@
  * A program that loads the provider connects to a listening socket: its control
  * connection (protocol.h). Two messages are allowed there. CONNECT asks for a
  * session: it is offered one, and ATTACHED accepts the offer, upon which the
- * session goes to an event loop. Anything else ends the control connection. Of
- * a client this file believes nothing but what the kernel says: who made the
+ * session goes to an event loop. Anything else ends the control connection.
+ * About a client this file believes only what the kernel says: who made the
  * control connection, whose user the limits count, and which process sent a
  * message.
  *
- * A control connection is the one thing of the daemon's into which a client can
- * put descriptors. Where the kernel lets it (SO_PASSRIGHTS, Linux 6.16), that
- * is switched off. Everywhere, messages with descriptors stay unread, and
- * disposal.h closes the connection.
+ * A control connection is the only socket of the daemon's into which a client
+ * can put descriptors. Linux 6.16 can switch that off (SO_PASSRIGHTS). On every
+ * kernel messages with descriptors stay unread, and disposal.h closes the
+ * connection.
  */
 #include "batching/daemon/server/acceptor.h"
 
@@ -37,15 +37,15 @@
 #endif
 
 enum {
-    /* In a round, so that nobody's event waits behind many of others. */
+    /* Events in a round, so that no event waits behind many of other
+     * clients. */
     EVENTS = 1024,
     ACCEPTS_AT_ONCE = 64, /* a connection is cheap; what it asks for is not */
-    /* Turns of each user in a round that cost next to nothing, as those of
-     * peers that have gone. */
+    /* Cheap turns of each user in a round, as for peers that have gone. */
     TURNS_AT_ONCE = 64,
     PAUSE_MS = 10, /* until it is tried to accept again */
-    /* Control connections that were refused and are not closed yet: with more,
-     * none is accepted. */
+    /* Refused control connections that are not closed yet. With more than
+     * these, none is accepted. */
     REFUSED_MAX = 256,
     OFFER_MS = 5000,       /* until a session must be attached */
     LOOK_MS = 500,         /* between two looks at the offers */
@@ -123,16 +123,16 @@ static void end_offer(accepting *a, offer *o)
     free(o);
 }
 
-/* Takes an offer back. */
+/* Withdraws an offer. */
 static void withdraw(accepting *a, offer *o)
 {
     warprsa_session_refuse(o->session);
     end_offer(a, o);
 }
 
-/* The oldest offer, if nobody has accepted it in time. Whether it was so: to
- * free a session takes as long as to make one, and the next one has to wait for
- * the next round. */
+/* Withdraws the oldest offer if nobody has accepted it in time, and returns
+ * whether it did. Freeing a session takes as long as making one, so the next
+ * offer waits for the next round. */
 static bool withdraw_overdue(accepting *a)
 {
     offer *o = TAILQ_FIRST(&a->offers);
@@ -144,7 +144,7 @@ static bool withdraw_overdue(accepting *a)
     return true;
 }
 
-/* One that has no offers any more. */
+/* Disposes of a control connection without offers. */
 static void dispose(control_connection *c)
 {
     accepting *a = c->owner;
@@ -166,8 +166,8 @@ static void end_control_connection(control_connection *c)
         warprsa_rounds_add(&a->ready, &c->ready, c->peer.uid);
 }
 
-/* Withdraws the next offer of one that has ended. False: it was overdue, too.
- */
+/* Withdraws the next offer of a control connection that has ended. False: it
+ * was overdue, too. */
 static bool go_on_ending(control_connection *c)
 {
     offer *o = TAILQ_FIRST(&c->offers);
@@ -181,9 +181,10 @@ static bool go_on_ending(control_connection *c)
     return o != NULL;
 }
 
-/* For whom a CONNECT is. NULL, or how the client broke the protocol: only the
- * gateway speaks for others. Its process is part of an identity's number, since
- * another gateway counts for itself. */
+/* The user that a CONNECT is for. NULL, or how the client broke the protocol:
+ * only the gateway speaks for others. The gateway's process is part of an
+ * identity's number, since two gateways number their identities
+ * independently. */
 static const char *user_of(const control_connection *c,
                            const warprsa_message *wanted,
                            warprsa_session_user *user)
@@ -203,7 +204,7 @@ static const char *user_of(const control_connection *c,
     return NULL;
 }
 
-/* What one session may have. */
+/* The limits of one session. */
 static void get_limits(warprsa_server_context *context,
                        const warprsa_session_user *user,
                        warprsa_server_limits *limits)
@@ -305,7 +306,7 @@ static void refuse(const control_connection *c, uint32_t generation)
     (void)warprsa_message_send(c->socket.fd, &refused, NULL, 0);
 }
 
-/* Whether the client has closed its end. */
+/* Whether the client has closed its end of the connection. */
 static bool has_gone(const control_connection *c)
 {
     struct pollfd end = {.fd = c->socket.fd, .events = POLLRDHUP};
@@ -314,7 +315,8 @@ static bool has_gone(const control_connection *c)
            (end.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-/* A session costs memory and three descriptors: whoever has gone needs none. */
+/* A session costs memory and three descriptors, so a client that has gone gets
+ * none. */
 static const char *connect_client(control_connection *c,
                                   const warprsa_message *wanted)
 {
@@ -334,7 +336,7 @@ static const char *connect_client(control_connection *c,
     return NULL;
 }
 
-/* A number that is not on offer is that of an offer that was withdrawn. */
+/* A number that is not on offer belonged to an offer that was withdrawn. */
 static void attach(control_connection *c, uint32_t number, pid_t sender)
 {
     accepting *a = c->owner;
@@ -426,9 +428,9 @@ static void control_connection_ready(warprsa_event_source *source)
         warprsa_rounds_add(&c->owner->ready, &c->ready, c->peer.uid);
 }
 
-/* Reads one message. Those of a peer that has gone may still say that it has
- * attached, if it was offered a session, and are not looked at otherwise.
- * False: that cost next to nothing. */
+/* Reads one message. Messages of a peer that has gone matter only if it was
+ * offered a session: they may say that it has attached. False: the turn cost
+ * next to nothing. */
 static bool read_one(control_connection *c)
 {
     const warprsa_acceptor *acceptor = c->owner->acceptor;
@@ -445,9 +447,9 @@ static bool read_one(control_connection *c)
     return !c->has_gone || acceptor->next != attached;
 }
 
-/* One turn of each user, so that whoever connects without end has others wait
- * for one of its sessions to be made, or freed, and not for all. False: that
- * cost next to nothing. */
+/* Gives each user one turn. So others wait for one session of a user who
+ * connects without end to be made or freed, not for all. False: the turns cost
+ * next to nothing. */
 static bool run_ready(accepting *a)
 {
     warprsa_rounds_entry *entry;
@@ -464,7 +466,7 @@ static bool run_ready(accepting *a)
     return costly;
 }
 
-/* Has the kernel say who sends what. */
+/* Has the kernel name the sender of each message. */
 static bool ask_for_senders(int fd)
 {
     static const int on = 1;
@@ -481,8 +483,7 @@ static const char *take_seat(accepting *a, control_connection *c)
 
     c->peer = (struct ucred){.pid = -1, .uid = (uid_t)-1, .gid = (gid_t)-1};
     (void)getsockopt(c->socket.fd, SOL_SOCKET, SO_PEERCRED, &c->peer, &length);
-    /* By the id itself: one that may be used in a namespace is another user's
-     * in this. */
+    /* By the user id itself: a subordinate id is never the gateway. */
     c->is_gateway = c->peer.uid == a->context->config.gateway_uid ||
                     c->peer.uid == geteuid();
     c->peer.uid = warprsa_server_user(a->context, c->peer.uid);
@@ -495,8 +496,8 @@ static const char *take_seat(accepting *a, control_connection *c)
     return why_not;
 }
 
-/* NULL, or why the connection is refused. It has a turn at once: its first
- * message is there already, mostly. */
+/* NULL, or why the connection is refused. The connection has a turn at once:
+ * mostly its first message is already there. */
 static const char *open_control_connection(accepting *a, control_connection *c)
 {
     c->source.ready = control_connection_ready;
@@ -508,16 +509,16 @@ static const char *open_control_connection(accepting *a, control_connection *c)
         return "no memory";
     TAILQ_INSERT_TAIL(&a->open, c, link);
     warprsa_rounds_add(&a->ready, &c->ready, c->peer.uid);
-    /* Where the provider is on for the whole system, each process that starts
-     * has one, and few of them ever make an operation. */
+    /* If the provider is on for the whole system, each process that starts has
+     * a control connection, and few processes ever make an operation. */
     warprsa_server_log_about(a->context, c->peer.uid, 2,
                              "process %d (user %d) has a control connection",
                              (int)c->peer.pid, (int)c->peer.uid);
     return NULL;
 }
 
-/* A socket that was accepted. Whoever has gone already was offered nothing, so
- * that no message of its is of interest. */
+/* Takes a socket that was accepted. A peer that has already gone was offered
+ * nothing, so none of its messages matters. */
 static void take_socket(accepting *a, control_connection *c)
 {
     const char *why_not = take_seat(a, c);
@@ -532,7 +533,8 @@ static void take_socket(accepting *a, control_connection *c)
     warprsa_disposal_add(a->disposal, &c->socket);
 }
 
-/* False: there is none now, or none can be accepted for a moment. */
+/* Accepts a connection. False: none waits, or none can be accepted for a
+ * moment. */
 static bool accept_one(accepting *a, listener *l)
 {
     control_connection *c = NULL;
@@ -548,14 +550,15 @@ static bool accept_one(accepting *a, listener *l)
         return true;
     }
     free(c);
-    /* Without descriptors they go on to wait. */
+    /* Without descriptors the connections keep waiting. */
     a->is_paused = errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
                    errno == ENOBUFS;
     l->is_ready = a->is_paused;
     return false;
 }
 
-/* Of each listener, some of those that wait. Whether there are more. */
+/* Accepts some of each listener's waiting connections. Returns whether there
+ * are more. */
 static bool accept_some(accepting *a)
 {
     bool more = false;
@@ -582,9 +585,9 @@ static void woken(warprsa_event_source *source)
     (void)source;
 }
 
-/* Has the kernel keep descriptors out, if it can, which connections inherit;
- * and, by listening once more, name this process to clients, where another one
- * has made the socket (daemon/client/busy.h). */
+/* Has the kernel keep descriptors out if it can; connections inherit this.
+ * Calls listen() again, so that the kernel names this process to clients even
+ * if another process made the socket (daemon/client/busy.h). */
 static void prepare_listener(int fd)
 {
     static const int off = 0;
@@ -631,8 +634,8 @@ static int timeout_ms(const accepting *a)
     return TAILQ_EMPTY(&a->offers) ? -1 : LOOK_MS;
 }
 
-/* Events are edges: what they say is remembered until it has been done, and
- * costs nothing more in the rounds until then. */
+/* Events are edges. What an event says is remembered until it has been handled,
+ * and costs nothing in the rounds until then. */
 static void serve(accepting *a)
 {
     struct epoll_event events[EVENTS];
@@ -650,7 +653,7 @@ static void serve(accepting *a)
     }
 }
 
-/* At the end nobody waits for turns. */
+/* Ends everything at once, without turns. */
 static void end_all(accepting *a)
 {
     control_connection *c;

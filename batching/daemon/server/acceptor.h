@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The acceptor: the thread that accepts control connections and makes a session
- * for each process that asks for one over them.
+ * for each process that asks for one.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_ACCEPTOR_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_ACCEPTOR_H

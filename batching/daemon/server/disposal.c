@@ -71,7 +71,7 @@ void warprsa_disposal_drop(warprsa_disposal *d)
 
     if (d == NULL || atomic_fetch_sub(&d->references, 1) != 1)
         return;
-    /* Without a thread that could: the end of the process closes them. */
+    /* No thread is left to close them; the end of the process does. */
     while ((what = TAILQ_FIRST(&d->waiting)) != NULL) {
         TAILQ_REMOVE(&d->waiting, what, link);
         free(what);
@@ -90,8 +90,8 @@ static bool is_being_served(const warprsa_disposal *d, uid_t uid)
     return false;
 }
 
-/* With the lock held: the oldest socket of this user; or, with any, of a user
- * whom no thread serves, since there could be none. Or NULL. */
+/* With the lock held: the oldest socket of this user. With `any`: the oldest of
+ * a user whom no thread serves, since none could be started. NULL: none. */
 static warprsa_disposable *oldest(const warprsa_disposal *d, uid_t uid,
                                   bool any)
 {
@@ -103,7 +103,7 @@ static warprsa_disposable *oldest(const warprsa_disposal *d, uid_t uid,
     return what;
 }
 
-/* What this thread is to close next; NULL: it ends. */
+/* The next socket that this thread closes; NULL: the thread ends. */
 static warprsa_disposable *take(closer *c)
 {
     warprsa_disposal *d = c->owner;
@@ -173,7 +173,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* A usual stack would take 8 MiB of address space, which may be limited. */
+/* A default stack would take 8 MiB of address space, which may be limited. */
 static bool create_thread(closer *c)
 {
     pthread_attr_t attributes;

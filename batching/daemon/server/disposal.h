@@ -5,15 +5,15 @@
  * somebody.
  *
  * A client can send descriptors over its control connection. The daemon never
- * receives one, but the kernel's last close of them happens in the thread that
- * closes the daemon's socket, and takes as long as the client likes: a TCP
- * socket with SO_LINGER, a file on a file system of the client's own. Threads
- * of this file do that.
+ * receives them, but the thread that closes the daemon's socket closes the last
+ * reference to them. That takes as long as the client likes, as for a TCP
+ * socket with SO_LINGER or a file on a file system of the client's own. So the
+ * threads of this file close these sockets.
  *
- * Nobody waits for another user's: each user has one thread at most, and a
- * connection keeps its seat in the user quota until it is closed. A signal ends
- * the waits that signals can end, which those for TCP sockets are, after a
- * millisecond.
+ * No user waits for another's sockets: each user has one thread at most, and a
+ * connection keeps its seat in the user quota until it is closed. After a
+ * millisecond a signal ends the waits that signals can end, such as those for
+ * TCP sockets.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_DISPOSAL_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_DISPOSAL_H
@@ -34,18 +34,18 @@ typedef struct warprsa_disposable {
     bool has_seat; /* in the quota */
 } warprsa_disposable;
 
-/* One with an empty quota. Takes SIGALRM for itself. NULL: no memory. */
+/* Makes a disposal with an empty quota. It uses SIGALRM. NULL: no memory. */
 warprsa_disposal *warprsa_disposal_new(void);
 
-/* No add() any more. Sockets that are still being closed, and the memory for
- * that, are left behind until they are. */
+/* Ends the use of a disposal. Threads that are still closing sockets go on, and
+ * free the disposal's memory in the end. */
 void warprsa_disposal_drop(warprsa_disposal *disposal);
 
 /* Closes a socket that no epoll instance watches, gives its seat back, and then
  * frees its owner. Returns at once. */
 void warprsa_disposal_add(warprsa_disposal *disposal, warprsa_disposable *what);
 
-/* The seats of control connections. Lives as long as the disposal. */
+/* The seats of control connections. They live as long as the disposal. */
 warprsa_user_quota *warprsa_disposal_seats(warprsa_disposal *disposal);
 
 /* How many sockets without a seat wait to be closed. Any thread. */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * An event loop of the daemon; see event_loop.h. It never waits for a client,
- * and believes nothing of one: a session decides what its client's bytes mean.
+ * An event loop of the daemon; see event_loop.h. It never waits for a client
+ * and never reads a client's bytes: the session does.
  */
 #include "batching/daemon/server/event_loop.h"
 
@@ -15,10 +15,11 @@
 #include "batching/base/clock.h"
 
 enum {
-    /* In a round, so that a session that has just been notified is found in
-     * this one or the next, however many others are. Each takes some 0.2 us. */
+    /* Events in a round: so many that a notified session is found in this round
+     * or the next, however many others were notified. Each takes some 0.2
+     * us. */
     EVENTS = 1024,
-    /* In a round: some 20 us each, and 1. */
+    /* Per round. An arrival takes some 20 us, a publication 1 us. */
     ARRIVALS_AT_ONCE = 4,
     PUBLISHED_AT_ONCE = 16,
     HEARTBEAT_MS = 500, /* between two heartbeats at most */
@@ -38,7 +39,7 @@ static void woken(warprsa_event_source *source)
         ;
 }
 
-/* On a worker of the queue. */
+/* Runs on a worker of the queue. */
 static void push_answered(warprsa_session_host *host, warprsa_pending *pending)
 {
     warprsa_event_loop *loop =
@@ -52,7 +53,8 @@ static void push_answered(warprsa_session_host *host, warprsa_pending *pending)
     do
         pending->next = top;
     while (!atomic_compare_exchange_weak(&loop->answered, &top, pending));
-    /* The one that finds the stack empty wakes: the loop then takes it all. */
+    /* The worker that finds the stack empty wakes the loop, which then takes
+     * the whole stack. */
     if (top == NULL)
         warprsa_event_loop_wake(loop);
     atomic_fetch_sub(&loop->pushing, 1);
@@ -99,7 +101,8 @@ void warprsa_event_loop_wake(warprsa_event_loop *loop)
 {
     static const uint64_t one = 1;
 
-    /* Can only fail with the counter at its end, and then it is awake. */
+    /* This fails only if the counter is at its maximum, and then the loop is
+     * awake. */
     (void)!write(loop->eventfd, &one, sizeof(one));
 }
 
@@ -111,7 +114,7 @@ void warprsa_event_loop_add(warprsa_event_loop *loop, warprsa_session *session)
     warprsa_event_loop_wake(loop);
 }
 
-/* Begins a few. Whether there are more. */
+/* Begins a few sessions. Returns whether there are more. */
 static bool begin_arriving(warprsa_event_loop *loop)
 {
     unsigned left = ARRIVALS_AT_ONCE;
@@ -160,7 +163,7 @@ static void note_state(warprsa_event_loop *loop)
 }
 
 /* Shows a few clients the state of the queue, if it has changed or it is time.
- * Whether there are more. */
+ * Returns whether there are more. */
 static bool publish_some(warprsa_event_loop *loop)
 {
     const warprsa_session_host *host = &loop->host;
@@ -192,8 +195,8 @@ static void end_all(warprsa_event_loop *loop)
     }
 }
 
-/* After the events of this round: none of them points to a session any more
- * that is freed here. */
+/* Runs after the events of this round, so that no event points to a session
+ * freed here. */
 static void free_over(warprsa_event_loop *loop)
 {
     warprsa_session *s;

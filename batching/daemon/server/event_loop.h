@@ -33,23 +33,23 @@ bool warprsa_event_loop_init(warprsa_event_loop *loop,
 void warprsa_event_loop_free(warprsa_event_loop *loop);
 
 /*
- * One round, by the loop's thread: waits for events, unless there is something
- * to do, and then does a bounded part of everything: one turn of each user, a
- * few sessions that arrive, a few to be published. So what many sessions of one
- * user cause takes many rounds, between which others have their turns. False:
- * the context is stopping, and no session is left.
+ * One round, by the loop's thread: waits for events unless there is work, then
+ * does a bounded part of it: one turn of each user, a few new sessions, a few
+ * publications. So the work of one user's many sessions takes many rounds, and
+ * others have their turns in between. False: the context is stopping, and no
+ * session is left.
  */
 bool warprsa_event_loop_round(warprsa_event_loop *loop);
 
-/* The thread's function, which does that until it is false; `loop` is a
+/* The thread's function: rounds until one returns false. `loop` is a
  * warprsa_event_loop. */
 void *warprsa_event_loop_run(void *loop);
 
-/* Makes it go round now. Any thread. */
+/* Starts a round now. Any thread. */
 void warprsa_event_loop_wake(warprsa_event_loop *loop);
 
-/* Hands a new session over, which is the loop's from then on. Any thread, while
- * the context is not stopping. */
+/* Hands a new session over to the loop, which owns it from then on. Any thread,
+ * while the context is not stopping. */
 void warprsa_event_loop_add(warprsa_event_loop *loop, warprsa_session *session);
 
 #endif

@@ -129,7 +129,7 @@ static const warprsa_option rows[] = {
      FIELD(verify_remote), 0, 0},
 };
 
-/* Those from tls_certificate on are for the network. */
+/* The options from tls_certificate on are for the network. */
 static unsigned count_of_options(void)
 {
     unsigned count = sizeof(rows) / sizeof(rows[0]);

@@ -28,7 +28,7 @@ typedef struct warprsa_options {
     unsigned clients, user_clients, client_slots, client_keys, client_notifiers;
     char gateway_user[64];
     unsigned verbose;
-    /* From here on: of warprsad-remote alone. */
+    /* From here on: for warprsad-remote alone. */
     char tls_certificate[256], tls_key[256], tls_ca[256], tls_crl[256];
     char remote_hosts[1024]; /* empty: none */
     bool verify_remote;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The life of the daemon's server; see server.h. It meets no client: acceptor.c
- * and session.c do.
+ * The life of the daemon's server; see server.h. This file reads nothing from a
+ * client: acceptor.c and session.c do.
  */
 #include "batching/daemon/server/server.h"
 
@@ -83,7 +83,7 @@ static const char *bad_config(const warprsa_server_config *c)
     return NULL;
 }
 
-/* With the first `event_loops` of them initialised. */
+/* Frees a server whose first `event_loops` loops are initialised. */
 static void free_server(warprsa_server *server, unsigned event_loops)
 {
     for (unsigned i = 0; i < event_loops; i++)
@@ -127,7 +127,7 @@ void warprsa_server_stop(warprsa_server *server)
 {
     const unsigned threads = server->context.config.threads;
 
-    /* First the acceptor: it hands clients to the event loops. */
+    /* The acceptor ends first, since it hands clients to the event loops. */
     warprsa_acceptor_stop(&server->acceptor);
     stop_event_loops(server, threads);
     warprsa_server_log_left_out(&server->context);

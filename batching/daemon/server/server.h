@@ -11,9 +11,9 @@
  * server_context.h < session.h < event_loop.h < acceptor.h < server.c;
  * user_quota.h < disposal.h.
  *
- * A client is not trusted: it is any process that could open the socket. What
- * it sends and shares is checked in two files, acceptor.c (what comes over a
- * control connection) and session.c (the shared memory).
+ * A client is any process that could open the socket, and is not trusted. Two
+ * files check a client's data: acceptor.c (the control connection) and
+ * session.c (the shared memory).
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_SERVER_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_SERVER_H
@@ -25,12 +25,12 @@
 
 typedef struct warprsa_server warprsa_server;
 
-/* Starts the threads; the configuration is copied. NULL with the reason in
+/* Starts the threads and copies the configuration. NULL with the reason in
  * why. */
 warprsa_server *warprsa_server_start(const warprsa_server_config *config,
                                      char *why, size_t why_size);
 
-/* Sets new limits. A connection that is there keeps what it was granted. Any
+/* Sets new limits. Existing connections keep what they were granted. Any
  * thread. */
 void warprsa_server_set_limits(warprsa_server *server,
                                const warprsa_server_limits *limits);
@@ -42,9 +42,9 @@ unsigned warprsa_server_clients(warprsa_server *server);
  * milliseconds. Any thread. */
 bool warprsa_server_is_healthy(warprsa_server *server, unsigned ms);
 
-/* What is to be done some times a second: says how many lines of the log were
- * left out, and looks whose subordinate user ids are whose. One thread, that
- * serves nobody: looking up users may take long. */
+/* To be called some times a second: logs how many lines were left out, and
+ * updates the table of subordinate user ids. By one thread that serves nobody,
+ * since looking up users may take long. */
 void warprsa_server_tick(warprsa_server *server);
 
 /* Takes no more connections and requests, answers those under way (the queue's

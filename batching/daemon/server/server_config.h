@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the daemon's server is told at its start: limits on clients, sockets,
- * the queue that computes. All of it comes from the administrator, nothing from
- * a client.
+ * The configuration of the daemon's server: limits on clients, sockets, the
+ * queue that computes. It comes from the administrator, never from a client.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_SERVER_CONFIG_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_SERVER_CONFIG_H
@@ -18,7 +17,7 @@ enum {
     WARPRSA_EVENT_LOOPS_MAX = 16,
 };
 
-/* What clients may have. */
+/* The limits on clients. */
 typedef struct warprsa_server_limits {
     unsigned clients;                  /* processes connected */
     unsigned user_clients;             /* of one user */
@@ -36,12 +35,12 @@ typedef struct warprsa_server_config {
     unsigned threads;                 /* 1..WARPRSA_EVENT_LOOPS_MAX */
     warprsa_server_limits limits;
     /* The user of warprsad-gateway, whose CONNECT may name an identity of the
-     * network; this process's own: no other. */
+     * network. This process's own user: no other user may. */
     uid_t gateway_uid;
     int listeners[WARPRSA_LISTENERS_MAX]; /* SOCK_SEQPACKET, listening */
     unsigned listeners_count;
-    /* Computes the id of a key for the queue. No client may be able to foresee
-     * an id: it could otherwise find out which keys others have. False: the id
+    /* Computes the id of a key for the queue. No client may be able to predict
+     * an id, since it could then find out which keys others have. False: the id
      * can't be computed. Any thread. */
     bool (*key_id)(const warprsa_private_key *key,
                    uint8_t id[WARPRSA_KEY_ID_BYTES]);

@@ -19,8 +19,8 @@ enum {
 
 #define SUBUIDS "/etc/subuid"
 
-/* How many descriptors clients may cost: seven eighths of what the process may
- * have. The rest is for control connections, the devices and all else. */
+/* How many descriptors clients may cost: seven eighths of the process's limit.
+ * The rest is for control connections, devices and everything else. */
 static unsigned descriptors_max(void)
 {
     struct rlimit limit;
@@ -161,7 +161,7 @@ void warprsa_server_log_left_out(warprsa_server_context *context)
     }
 }
 
-/* A name that the gateway tells must not become a line of its own. */
+/* A name from the gateway must not become a line of its own. */
 static void clean(char *line)
 {
     for (; *line != '\0'; line++)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What all threads of the daemon's server share: its configuration, whether it
- * is stopping, and how many clients each user has. It knows of no thread, and
- * nothing in it comes from a client but the user id, which the kernel vouches
+ * is stopping, and how many clients each user has. It knows no thread. The only
+ * thing in it that comes from a client is the user id, which the kernel vouches
  * for.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_SERVER_CONTEXT_H
@@ -24,11 +24,11 @@ typedef struct warprsa_server_context {
     _Atomic bool closing;         /* no more connections */
     _Atomic bool stopping; /* no more requests; after the acceptor has ended */
     warprsa_user_quota clients; /* a seat for each session */
-    /* One more for each session of an identity of the network: all of them
-     * together have no more than one user of this host. */
+    /* One more seat for each session of an identity of the network: all
+     * identities together have no more seats than one user of this host. */
     warprsa_user_quota network_clients;
-    /* Of sessions, and of their notifiers; some of those that the process may
-     * have are left for all else. */
+    /* The descriptors of sessions and notifiers. Some of the process's limit is
+     * left for everything else. */
     warprsa_user_quota descriptors;
     unsigned descriptors_max;
     warprsa_log_budgets log; /* lines about clients, by user */
@@ -42,26 +42,26 @@ bool warprsa_server_context_init(warprsa_server_context *context,
                                  const warprsa_server_config *config);
 void warprsa_server_context_free(warprsa_server_context *context);
 
-/* The limits as they are now, and new ones. Any thread. */
+/* Reads and sets the limits. Any thread. */
 void warprsa_server_context_get_limits(warprsa_server_context *context,
                                        warprsa_server_limits *limits);
 void warprsa_server_context_set_limits(warprsa_server_context *context,
                                        const warprsa_server_limits *limits);
 
-/* The user that a user id counts for: its own, or the one that may use it in a
- * user namespace (base/subuids.h). Any thread. */
+/* The user that a user id counts for: the owner of a subordinate id
+ * (base/subuids.h), else the id itself. Any thread. */
 uid_t warprsa_server_user(warprsa_server_context *context, uid_t uid);
 
-/* Reads again whose subordinate user ids are whose, if that has changed. Looks
- * up users, which may take long: one thread, that serves nobody. */
+/* Reads the table of subordinate user ids again, if it has changed. Looks up
+ * users, which may take long, so it is for one thread that serves nobody. */
 void warprsa_server_context_read_subuids(warprsa_server_context *context);
 
-/* Writes a line of the daemon's own to the log. Any thread. */
+/* Writes a line to the log that no client has caused. Any thread. */
 void warprsa_server_log(warprsa_server_context *context, const char *line);
 
-/* Writes a line about a client, at level 1 or 2, unless this owner has had its
- * lines of this second (base/log_budget.h): a client can cause as many as it
- * likes. Any thread. */
+/* Writes a line about a client, at level 1 or 2, unless the budget of this
+ * owner is used up (base/log_budget.h): a client can cause any number of lines.
+ * Any thread. */
 __attribute__((format(printf, 4, 5))) void
 warprsa_server_log_about(warprsa_server_context *context, uint64_t owner,
                          int level, const char *format, ...);

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The serving process; see serving.h. It meets no client: the server does.
+ * The serving process; see serving.h. This file reads nothing from a client:
+ * the server does.
  */
 #include "batching/daemon/server/serving.h"
 
@@ -30,10 +31,10 @@ enum {
     REPORT_MS = 1000,
     START_MS = 5000,   /* for the first device, before a reload goes on */
     HEALTHY_MS = 5000, /* without a heartbeat of an event loop, at most */
-    /* With another device at work, a lost one is no reason to end before. */
+    /* While another device works, a lost one is no reason to end earlier. */
     LEAST_LIFE_MS = 60000,
-    /* For the answers that are under way once a device is lost. A driver that
-     * hangs gets no more. */
+    /* Time for the answers under way once a device is lost. A driver that hangs
+     * gets no more. */
     LAST_ANSWERS_S = 2,
     /* Every program that loads the provider makes a control connection, and few
      * of them ever become clients. */
@@ -74,8 +75,8 @@ static bool complain(const serving_state *s, const char *what)
     return false;
 }
 
-/* Adds the engine of other hosts, if there are any: behind this host's GPUs and
- * before its CPUs, which have other work. */
+/* Adds the engine of other hosts, if any are configured, behind this host's
+ * GPUs and before its CPUs, which have other work. */
 static bool add_hosts(serving_state *s, warprsa_queue_config *config, char *why,
                       size_t why_size)
 {
@@ -151,8 +152,8 @@ static warprsa_server_limits limits_of(const warprsa_options *o)
     };
 }
 
-/* The user of warprsad-gateway; this process's own, if there is no user of the
- * default's name. */
+/* The user of warprsad-gateway. If no user has the default name, this process's
+ * own user. */
 static bool find_gateway(const serving_state *s, uid_t *uid)
 {
     const char *name = s->serving->options.gateway_user;
@@ -231,8 +232,8 @@ static bool stop(serving_state *s)
     return ended;
 }
 
-/* Without a device: answers what is under way, and touches no driver. Its own
- * clean-up at exit might never end. */
+/* Ends without a device: answers what is under way, and calls no driver. The
+ * driver's own clean-up at exit might never end. */
 _Noreturn static void stop_without_device(const serving_state *s, int status)
 {
     alarm(LAST_ANSWERS_S);
@@ -264,7 +265,7 @@ bool warprsa_serving_reload(warprsa_serving *serving, char *why,
     return true;
 }
 
-/* What a reload could not take; systemd is told the first one. */
+/* Notes a mistake that a reload found; systemd is told the first one. */
 static void found_mistake(serving_state *s, const char *what)
 {
     log_line(s, 0, what);
@@ -272,7 +273,7 @@ static void found_mistake(serving_state *s, const char *what)
         snprintf(s->mistake, sizeof(s->mistake), "%s", what);
 }
 
-/* Uses other hosts as configured now. */
+/* Uses the hosts that are configured now. */
 static void reload_hosts(serving_state *s)
 {
     const char *hosts = s->serving->options.remote_hosts;
@@ -285,7 +286,8 @@ static void reload_hosts(serving_state *s)
                      "restart");
         return;
     }
-    /* Before that it has not asked yet which devices there are. */
+    /* Before it is ready, the queue has not asked yet which devices there
+     * are. */
     (void)warprsa_queue_wait_ready(s->queue, START_MS);
     if (s->network->set_hosts(hosts, why, sizeof(why)))
         warprsa_queue_add_devices(s->queue);
@@ -324,8 +326,8 @@ static void reload(serving_state *s)
     report(s, WARPRSA_REPORT_READY);
 }
 
-/* Without a device, if that is no reason to end: clients compute by themselves
- * until a host is there. */
+/* Reports that there is no device, if that is no reason to end: clients compute
+ * by themselves until a host is there. */
 static bool say_waiting(const serving_state *s)
 {
     log_line(s, 0, "no device, and no host answers: tried again and again");
@@ -333,8 +335,8 @@ static bool say_waiting(const serving_state *s)
     return true;
 }
 
-/* Says that it is ready, and with which device: once the CPUs serve, and again
- * when a GPU does, which takes longer to open. */
+/* Reports that the daemon is ready, and with which device: once the CPUs serve,
+ * and again when a GPU serves, which takes longer to open. */
 static void say_ready(serving_state *s)
 {
     char device[WARPRSA_COUNTERS_TEXT], line[WARPRSA_COUNTERS_TEXT + 16];
@@ -366,8 +368,9 @@ static void stop_if_no_device(const serving_state *s, warprsa_queue_state state)
     }
 }
 
-/* Gives memory back to the system once most keys are gone: made-up keys of a
- * client that has left would else stay in malloc()'s lists for good. */
+/* Gives memory back to the system once most keys are gone. Otherwise the memory
+ * of a departed client's made-up keys would stay in malloc()'s lists for
+ * good. */
 static void trim(serving_state *s)
 {
     const uint64_t keys = atomic_load(&s->serving->counters->keys);

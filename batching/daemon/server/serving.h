@@ -26,8 +26,8 @@ typedef struct warprsa_serving {
     unsigned listeners_count;
 } warprsa_serving;
 
-/* Takes the limits on clients from the file of the options as it is now. False
- * with the reason in why: it has a mistake, and nothing is changed. */
+/* Reads the limits on clients from the options' file again. False with the
+ * reason in why: the file has a mistake, and nothing is changed. */
 bool warprsa_serving_reload(warprsa_serving *serving, char *why,
                             size_t why_size);
 
@@ -35,9 +35,9 @@ bool warprsa_serving_reload(warprsa_serving *serving, char *why,
  * `verbose`. `arg` is the warprsa_serving. Any thread. */
 void warprsa_serving_log(void *arg, int level, const char *line);
 
-/* The whole life of the process: `arg` is the warprsa_serving, `reports` the
- * socket for warprsa_supervisor_report(). Returns the exit status, or ends the
- * process where that can't wait for a device. */
+/* The whole life of the process. `arg` is the warprsa_serving, `reports` the
+ * socket for warprsa_supervisor_report(). Returns the exit status, or calls
+ * _exit() where a device could hold up exit(). */
 int warprsa_serving_run(void *arg, int reports);
 
 #endif

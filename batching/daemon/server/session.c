@@ -3,15 +3,14 @@
  *
  * One client process as the daemon sees it; see session.h.
  *
- * This is the trust boundary: whatever a client puts into the shared memory is
- * checked here, and nothing of it is believed. The memory may change at any
- * moment: a request or a message is copied out first and checked in the copy;
- * the offsets in the rings, and which slots, keys and notifiers are taken, are
- * remembered outside.
+ * This is the trust boundary: this file checks whatever a client puts into the
+ * shared memory. The memory may change at any moment. So a request or a message
+ * is copied out first and checked in the copy. The offsets in the rings, and
+ * which slots, keys and notifiers are taken, are kept outside.
  *
  * No descriptor here comes from a client. The sockets are shut down for reading
- * before the client has its end: nothing of a client's ever lies in their
- * queues, and to close them takes no time.
+ * before the client has its end. So no client data ever lies in their queues,
+ * and closing them takes no time.
  *
  * A client that breaks the protocol is disconnected: the provider's own client
  * never does. A client that asks for something it can't have is refused.
@@ -31,27 +30,27 @@
 #include "batching/daemon/wire/message.h"
 
 enum {
-    /* A turn, after which others have theirs. What is begun then is finished: a
-     * key takes about 10 us, a request or answer less than 1. */
+    /* The time of a turn. Work that is begun is finished: a key takes about 10
+     * us, a request or answer less than 1. */
     TURN_NS = 100000,
-    /* No more than that in a turn, however fast it goes. */
+    /* At most so many messages in a turn, however fast they are. */
     MESSAGES_AT_ONCE = 16,
     REQUESTS_AT_ONCE = 256,
     ANSWERS_AT_ONCE = 256,
     /* Keys, notifiers and requests of a closed session: about 1 us each. */
     GIVEN_BACK_AT_ONCE = 64,
-    /* Of the session's socket: about 80 messages that are not received yet, of
-     * the 32 that an honest client has at most. Their descriptors count against
-     * a limit of the daemon's user. */
+    /* The session's socket holds about 80 unreceived messages; an honest client
+     * has 32 at most. Their descriptors count against a limit of the daemon's
+     * user. */
     SEND_BUFFER = 32768,
-    /* Its socket, its memory, the eventfd and the process. */
+    /* A session's socket, memory, eventfd and process. */
     OWN_DESCRIPTORS = 4,
 };
 
 #define OF(source, member)                                                     \
     ((warprsa_session *)((char *)(source)-offsetof(warprsa_session, member)))
 
-/* Two texts for the log: for which identity, if for one. */
+/* Two texts for the log that name the session's identity, if it has one. */
 #define FOR(session)                                                           \
     (session)->user.identity[0] != '\0' ? " for " : "", (session)->user.identity
 
@@ -91,7 +90,7 @@ static void publish(const warprsa_session *s, uint32_t state)
     atomic_store(&head->state, state);
 }
 
-/* Two connected sockets. Only the second can be read from: whoever has it can
+/* Makes two connected sockets. Only the second can be read from: its holder can
  * send nothing. */
 static bool one_way(int type, int ends[2])
 {
@@ -130,7 +129,7 @@ static void close_one(const warprsa_session *s, int *fd)
     warprsa_event_source_close(s->host != NULL ? s->host->epoll : -1, fd);
 }
 
-/* Charges the user for descriptors. False: there are none to be had. */
+/* Charges the user for descriptors. False: the user may have no more. */
 static bool charge(warprsa_session *s, unsigned count)
 {
     warprsa_server_context *context = s->context;
@@ -156,7 +155,8 @@ static bool may_go_on(warprsa_session *s)
     return s->now_ns < s->turn_until_ns;
 }
 
-/* It is in no epoll instance: that the other end closes is of no interest. */
+/* The notifier is in no epoll instance: nothing depends on the other end
+ * closing. */
 static void close_notifier(warprsa_session *s,
                            warprsa_session_notifier *notifier)
 {
@@ -167,8 +167,9 @@ static void close_notifier(warprsa_session *s,
     discharge(s, 1);
 }
 
-/* Nobody waits for the answers any more: what no batch has is not computed.
- * Looks at `most` requests under way; returns how many fewer there were. */
+/* Withdraws requests that no batch has yet, since nobody waits for their
+ * answers. Looks at `most` requests under way; returns how many fewer there
+ * were. */
 static unsigned withdraw_requests(warprsa_session *s, unsigned most)
 {
     for (; s->withdrawn_end < s->shm.slots && s->in_flight > 0 && most > 0;
@@ -186,8 +187,9 @@ static unsigned withdraw_requests(warprsa_session *s, unsigned most)
     return most;
 }
 
-/* Gives back a part of what a closed session has. What was never used costs
- * nothing. True: nothing is left but requests whose answers are to come. */
+/* Gives back a part of a closed session's keys, notifiers and requests. Numbers
+ * that were never used cost nothing. True: only requests with answers to come
+ * are left. */
 static bool give_back(warprsa_session *s)
 {
     unsigned left = withdraw_requests(s, GIVEN_BACK_AT_ONCE);
@@ -208,7 +210,7 @@ static void close_descriptors(warprsa_session *s)
     close_one(s, &s->memory);
 }
 
-/* After what give_back() does. */
+/* Frees the session after give_back() is done. */
 static void free_all(warprsa_session *s)
 {
     warprsa_shm_unmap(&s->shm);
@@ -327,8 +329,7 @@ void warprsa_session_end(warprsa_session *s, const char *why)
     make_ready(s);
 }
 
-/* A turn of a closed session. The last answer that is to come brings another
- * one. */
+/* A turn of a closed session. Its last answer brings another turn. */
 static void leave(warprsa_session *s)
 {
     warprsa_rounds_remove(&s->host->ready, &s->ready);
@@ -338,8 +339,8 @@ static void leave(warprsa_session *s)
         TAILQ_INSERT_TAIL(&s->host->over, s, link);
 }
 
-/* Writing never blocks: a socket that is full is one whose job can read from it
- * already. */
+/* Writing never blocks. If the socket is full, the job can already read from
+ * it. */
 static void notify_job(warprsa_session *s, warprsa_session_notifier *notifier)
 {
     notifier->listed = false;
@@ -348,7 +349,7 @@ static void notify_job(warprsa_session *s, warprsa_session_notifier *notifier)
         close_notifier(s, notifier);
 }
 
-/* Tells the jobs whose answers were given since the last call. */
+/* Notifies the jobs that got answers since the last call. */
 static void notify_all(warprsa_session_host *host)
 {
     for (unsigned i = 0; i < host->to_notify_count; i++) {
@@ -356,16 +357,16 @@ static void notify_all(warprsa_session_host *host)
         warprsa_session_notifier *notifier =
             &s->notifiers[host->to_notify[i].notifier];
 
-        /* Another one may have taken its number meanwhile. */
+        /* Another notifier may have taken the number meanwhile. */
         if (notifier->is_open && notifier->listed)
             notify_job(s, notifier);
     }
     host->to_notify_count = host->unnotified = 0;
 }
 
-/* Wakes the thread (0) that waits for an answer, or lists the job's notifier.
- * Many requests may have the same one, as the gateway's do: a byte tells of all
- * answers before it. */
+/* Wakes the thread that waits for an answer (0), or lists the job's notifier.
+ * Many requests may share a notifier, as the gateway's do: one byte stands for
+ * all answers before it. */
 static void notify(warprsa_session *s, uint32_t notifier,
                    _Atomic uint32_t *answered)
 {
@@ -397,7 +398,7 @@ static void answer(warprsa_session *s, uint32_t slot, uint32_t generation,
     s->answers += answer == WARPRSA_DONE;
 }
 
-/* On a worker of the queue. */
+/* Runs on a worker of the queue. */
 static void queue_answered(void *arg)
 {
     warprsa_pending *pending = arg;
@@ -448,7 +449,7 @@ static void complete_some(warprsa_session *s)
     for (unsigned i = 0; i < ANSWERS_AT_ONCE && s->answered != NULL; i++) {
         warprsa_pending *p = s->answered;
 
-        /* It may be used again once the client has its answer. */
+        /* The client may use the slot again once it has the answer. */
         s->answered = p->next;
         complete(s, p);
         if (!may_go_on(s))
@@ -457,7 +458,7 @@ static void complete_some(warprsa_session *s)
     notify_all(s->host);
 }
 
-/* The key that a request refers to, or NULL if the client has none such. */
+/* The key that a request refers to, or NULL if the client has no such key. */
 static const warprsa_session_key *key_of(const warprsa_session *s,
                                          const warprsa_shm_request *request)
 {
@@ -489,7 +490,7 @@ static bool is_known(const warprsa_session *s,
 static void read_messages(warprsa_session *s);
 
 /* Whether a request has to wait, in held_slot, for messages about its key or
- * notifier, which are among those that are there by now. */
+ * notifier. These messages are in the memory by now. */
 static bool must_wait(warprsa_session *s, const warprsa_shm_request *request)
 {
     if (!is_known(s, request))
@@ -518,8 +519,8 @@ static warprsa_cpu_reason reason_now(warprsa_server_context *context,
                : WARPRSA_CPU_UNSUPPORTED_KEY;
 }
 
-/* Whether the queue may be given a request: its input must be below the
- * modulus, and as long. */
+/* Whether a request may go to the queue: its input must be as long as the
+ * modulus and below it. */
 static bool is_fit(const warprsa_session_key *key,
                    const warprsa_shm_request *request)
 {
@@ -528,7 +529,7 @@ static bool is_fit(const warprsa_session_key *key,
                0;
 }
 
-/* Submits a request, a copy of what is in the slot, or refuses it. */
+/* Submits or refuses a request, which is a copy of the slot. */
 static void serve(warprsa_session *s, uint32_t slot,
                   const warprsa_shm_request *request)
 {
@@ -574,8 +575,8 @@ static bool next_request(warprsa_session *s, uint32_t *slot)
     return warprsa_shm_dequeue(&s->shm, &s->ring_offset, slot);
 }
 
-/* Serves the next request in the ring. False: there is none, or it has to wait,
- * or the session has been closed. */
+/* Serves the next request in the ring. False: there is none, the request has to
+ * wait, or the session was closed. */
 static bool read_request(warprsa_session *s)
 {
     warprsa_shm_request request;
@@ -598,8 +599,8 @@ static bool read_request(warprsa_session *s)
     return !waits && !s->closed;
 }
 
-/* Serves requests in the ring, so many that others have their turn. Whether
- * there may be more. */
+/* Serves requests in the ring until the turn ends. Returns whether there may be
+ * more. */
 static bool read_ring(warprsa_session *s)
 {
     for (unsigned i = 0; i < REQUESTS_AT_ONCE; i++) {
@@ -621,7 +622,7 @@ static void free_key(warprsa_session_key *key)
     key->taken = false;
 }
 
-/* This one and the next two do what a message wants. Each returns why the
+/* This function and the next two carry out a message. Each returns why the
  * session must end, or NULL. */
 static const char *add_key(warprsa_session *s,
                            const warprsa_shm_message *message)
@@ -648,8 +649,8 @@ static const char *add_key(warprsa_session *s,
     return NULL;
 }
 
-/* Sends the client a notifier's end, or word that there is none to be had: no
- * descriptor here, or too many of this user's on their way. */
+/* Sends the client a notifier's end, or a message without one: no descriptor is
+ * left here, or too many of this user's are on their way. */
 static bool send_notifier(const warprsa_session *s,
                           const warprsa_shm_message *asked, int end)
 {
@@ -713,7 +714,7 @@ static const char *handle_message(warprsa_session *s,
     return "it broke the protocol: an unknown message";
 }
 
-/* Reads messages, as many as the turn may have, and one at least. */
+/* Reads messages, as many as the turn allows, but at least one. */
 static void read_messages(warprsa_session *s)
 {
     warprsa_shm_message message;
@@ -736,16 +737,17 @@ static void read_messages(warprsa_session *s)
     }
 }
 
-/* The flags are cleared before anything is read: a client that sets one
- * afterwards notifies again. They also tell the client that this end lives, so
- * they are cleared as soon as it is heard, before its turn, too. */
+/* The flags are cleared before anything is read: a client that sets a flag
+ * afterwards notifies again. Cleared flags also tell the client that this end
+ * lives, so they are cleared as soon as its notification comes, before its
+ * turn, too. */
 static void clear_flags(const warprsa_session *s)
 {
     (void)atomic_exchange(&s->shm.head->notify_flags, 0);
 }
 
-/* Reads what the client has brought. Messages are looked for in any case: where
- * the last turn left some, no flag says so. Whether there may be more. */
+/* Reads messages and requests. Messages are read in any case: if the last turn
+ * left some, no flag says so. Returns whether there may be more. */
 static bool read_some(warprsa_session *s)
 {
     s->messages_read = 0;
@@ -781,8 +783,8 @@ void warprsa_session_run_ready(warprsa_session_host *host)
         take_turn(OF(entry, ready));
 }
 
-/* It is ended in a turn of its user: to close descriptors takes longer than to
- * look at an event. */
+/* Marks a session to be ended in a turn of its user: closing descriptors takes
+ * longer than handling an event. */
 static void is_gone(warprsa_session *s, const char *why)
 {
     if (s->closed)
@@ -796,13 +798,14 @@ static void socket_ready(warprsa_event_source *source)
     is_gone(OF(source, socket_source), "end of the connection");
 }
 
-/* The process has ended. A child of it may still hold the connection open. */
+/* The client's process has ended. A child may still hold the connection
+ * open. */
 static void process_ready(warprsa_event_source *source)
 {
     is_gone(OF(source, process_source), "end of the process");
 }
 
-/* By the eventfd. */
+/* The client has written to the eventfd. */
 static void notified(warprsa_event_source *source)
 {
     warprsa_session *s = OF(source, eventfd_source);
@@ -818,8 +821,8 @@ static void watch_process(warprsa_session *s)
     if (s->pid > 0)
         s->process = (int)syscall(SYS_pidfd_open, s->pid, 0);
     s->process_source.ready = process_ready;
-    /* Without a pidfd, as for a process of another PID namespace, the end of
-     * the connection must do. */
+    /* Without a pidfd, as for a process of another PID namespace, only the end
+     * of the connection says that the process has ended. */
     if (s->process >= 0 &&
         !warprsa_event_source_watch(s->host->epoll, s->process,
                                     EPOLLIN | EPOLLET, &s->process_source))
@@ -835,8 +838,8 @@ void warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
     s->socket_source.ready = socket_ready;
     s->eventfd_source.ready = notified;
     warprsa_session_publish(s);
-    /* The socket for its end alone, which epoll always reports. The eventfd is
-     * never read: each write to it is an edge, and so an event. */
+    /* The socket is watched only for its end, which epoll always reports. The
+     * eventfd is never read: each write to it is an edge, and so an event. */
     if (!warprsa_event_source_watch(host->epoll, s->socket, EPOLLET,
                                     &s->socket_source) ||
         !warprsa_event_source_watch(host->epoll, s->eventfd, EPOLLIN | EPOLLET,

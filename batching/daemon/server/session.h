@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * One client process as the daemon sees it: its connection, its shared memory,
- * its keys, its notifiers and its requests under way. One event loop runs it,
- * and nothing of it is shared between threads but what session_host says.
+ * One client process as the daemon sees it: its connection, shared memory,
+ * keys, notifiers and requests under way. One event loop runs a session.
+ * Threads share only what session_host says.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_SESSION_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_SESSION_H
@@ -25,7 +25,7 @@ struct warprsa_session;
 
 TAILQ_HEAD(warprsa_sessions, warprsa_session);
 
-/* For whom a session is. */
+/* The user of a session. */
 typedef struct warprsa_session_user {
     uid_t uid;      /* who made the control connection: descriptors are its */
     uint64_t owner; /* of keys, requests and seats: uid, or of an identity */
@@ -33,12 +33,12 @@ typedef struct warprsa_session_user {
 } warprsa_session_user;
 
 enum {
-    /* Answers after which those who wait for them are told, if the turn has
-     * more to give. */
+    /* After so many answers of a turn the waiting clients are notified, even if
+     * the turn has more answers. */
     WARPRSA_NOTIFY_ANSWERS = 32,
 };
 
-/* What a session needs of the event loop that runs it. */
+/* What a session needs from the event loop that runs it. */
 typedef struct warprsa_session_host {
     warprsa_server_context *context;
     int epoll;                    /* where its descriptors are watched */
@@ -48,14 +48,14 @@ typedef struct warprsa_session_host {
     struct warprsa_sessions open; /* the one published longest ago first */
     struct warprsa_sessions over; /* closed, and to be freed */
     unsigned sessions;            /* begun, and not freed */
-    /* Notifiers that have had answers in this turn and not been told. */
+    /* Notifiers with answers of this turn that have not been notified. */
     struct warprsa_to_notify {
         struct warprsa_session *session;
         uint32_t notifier;
     } to_notify[WARPRSA_NOTIFY_ANSWERS];
     unsigned to_notify_count, unnotified; /* the latter: answers */
-    /* Takes a request that the queue has answered, for complete() to be called
-     * by the event loop's thread. Called on a worker of the queue. */
+    /* Takes a request that the queue has answered; the event loop's thread then
+     * calls complete(). Called on a worker of the queue. */
     void (*push_answered)(struct warprsa_session_host *host,
                           struct warprsa_pending *pending);
 } warprsa_session_host;
@@ -63,7 +63,8 @@ typedef struct warprsa_session_host {
 /* A request under way; one for each slot of a client. */
 typedef struct warprsa_pending {
     struct warprsa_session *session;
-    /* Of those answered: the event loop's, and then the session's. */
+    /* Links answered requests: in the event loop's list, then in the
+     * session's. */
     struct warprsa_pending *next;
     bool busy;
     uint32_t generation, notifier, bytes; /* as in the request, checked */
@@ -101,18 +102,18 @@ typedef struct warprsa_session {
     bool closed;
     uint64_t published_ns;
     unsigned published_change; /* of the host's changes, the last one */
-    /* This turn: when it should end, the time when it last looked, messages
-     * read, and whether it has left some unread. */
+    /* This turn: when it should end, when it last read the clock, messages
+     * read, and whether messages are left unread. */
     uint64_t turn_until_ns, now_ns;
     unsigned messages_read;
     bool messages_left;
-    /* A request that waits for messages which were there before it; how many of
-     * these may still come. */
+    /* A request waits for messages that were sent before it; how many of these
+     * may still come. */
     bool holds;
     uint32_t held_slot;
     unsigned awaited;
     warprsa_shm shm;
-    /* Of the next request and message; never read from the shm. */
+    /* Offsets of the next request and message; never read from the shm. */
     uint32_t ring_offset, messages_offset;
     uint32_t keys_max, notifiers_max;
     uint32_t keys_end, notifiers_end; /* those from here on were never used */
@@ -126,27 +127,27 @@ typedef struct warprsa_session {
     uint64_t answers;     /* DONE, ever */
 } warprsa_session;
 
-/* Takes a seat for a user. NULL, or why there is none. */
+/* Takes a seat for a user. Returns NULL, or why there is none. */
 const char *warprsa_session_take_seat(warprsa_server_context *context,
                                       const warprsa_session_user *user,
                                       const warprsa_server_limits *limits);
 
-/* A session for a client of this user, who has taken a seat, which goes back
- * with the session, or if there is none.
- * `wanted` is its CONNECT; it is granted that, within these limits. *client_end
- * is the client's end of the socket, the caller's to close. NULL: no memory or
- * descriptor. Any thread. */
+/* Makes a session for a client of this user, who has taken a seat. The seat is
+ * given back with the session, or if this fails. `wanted` is the client's
+ * CONNECT, which is granted within these limits. *client_end is the client's
+ * end of the socket; the caller closes it. NULL: no memory or descriptor. Any
+ * thread. */
 warprsa_session *warprsa_session_new(warprsa_server_context *context,
                                      const warprsa_session_user *user,
                                      const warprsa_message *wanted,
                                      const warprsa_server_limits *limits,
                                      int *client_end);
 
-/* The client, which is the process `pid` (0: not known), has mapped the memory.
- * False: it has made that useless; refuse() the session. */
+/* The client, process `pid` (0: unknown), has mapped the memory. False: the
+ * client has made the memory useless; refuse() the session. */
 bool warprsa_session_attach(warprsa_session *session, pid_t pid);
 
-/* Ends and frees one that did not begin, and gives up its seat. */
+/* Frees a session that did not begin, and gives up its seat. */
 void warprsa_session_refuse(warprsa_session *session);
 
 /* ---- For the thread of its event loop alone ---- */
@@ -156,26 +157,27 @@ void warprsa_session_refuse(warprsa_session *session);
 void warprsa_session_begin(warprsa_session *session,
                            warprsa_session_host *host);
 
-/* Closes the session and logs why. What it has is given back in its user's
- * turns, and then it is among the host's that are over. Does nothing a second
- * time. */
+/* Closes the session and logs why. Its keys and requests are given back in its
+ * user's turns; then the session moves to the host's list `over`. Does nothing
+ * a second time. */
 void warprsa_session_end(warprsa_session *session, const char *why);
 
-/* Frees one that is over, and gives up its seat. No event may point to it. */
+/* Frees a session that is over, and gives up its seat. No event may point to
+ * it. */
 void warprsa_session_free(warprsa_session *session);
 
-/* Gives each user that has something to do one turn of some 0.1 ms, in which
- * answers are given, messages and requests are read, or what a closed session
- * had is given back. What is left then stays ready. */
+/* Gives each user with work one turn of some 0.1 ms, which gives answers, reads
+ * messages and requests, or gives back what a closed session had. Work that is
+ * left stays ready. */
 void warprsa_session_run_ready(warprsa_session_host *host);
 
-/* The queue has answered a request that push_answered() was called with: the
- * client is given the answer in a turn of its session's user. */
+/* To be called for each request from push_answered(): the client gets the
+ * answer in a turn of its session's user. */
 void warprsa_session_answered(warprsa_pending *pending);
 
 /* Publishes the state of the queue and the heartbeat in the shm. If the host's
- * state has changed since the last time, also wakes those of the client's
- * threads that wait for that. */
+ * state has changed since the last time, also wakes the client's threads that
+ * wait for a change. */
 void warprsa_session_publish(warprsa_session *session);
 
 #endif

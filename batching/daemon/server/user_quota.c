@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Seats of users: a list of those that have any. See user_quota.h.
+ * Seats of users: a list of the users that have any. See user_quota.h.
  */
 #include "batching/daemon/server/user_quota.h"
 
@@ -43,7 +43,7 @@ static struct warprsa_user *find(const warprsa_user_quota *quota,
     return user;
 }
 
-/* With the lock held: the user, who is new perhaps. NULL: no memory. */
+/* With the lock held: finds or adds the user. NULL: no memory. */
 static struct warprsa_user *find_or_add(warprsa_user_quota *quota,
                                         uint64_t owner)
 {

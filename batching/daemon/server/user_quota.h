@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A limited number of seats, and how many of them each user has, so that none
- * takes them all. `owner` is a user id, as the kernel says of a socket, or the
- * number of an identity of the network, as the gateway says (session.h); it is
- * never what a client says.
+ * A limited number of seats, counted by user so that no user takes them all.
+ * `owner` is a user id, which the kernel says of a socket, or the number of an
+ * identity of the network, which the gateway says (session.h). A client never
+ * says it.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_USER_QUOTA_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_USER_QUOTA_H
@@ -32,18 +32,17 @@ const char *warprsa_user_quota_acquire(warprsa_user_quota *quota,
                                        uint64_t owner, unsigned most,
                                        unsigned most_of_one);
 
-/* Takes `count` seats for a user, who may have as many as are left for others
- * then: so one user has half of them at most, the next one a quarter, and there
- * are always some for one more. Returns NULL, or why there are none. Any
- * thread. */
+/* Takes `count` seats for a user. A user may have at most as many as are then
+ * left for others: the first user half of all, the next one a quarter. So some
+ * are always left. Returns NULL, or why there are none. Any thread. */
 const char *warprsa_user_quota_take(warprsa_user_quota *quota, uint64_t owner,
                                     unsigned count, unsigned most);
 
-/* Gives `count` back. Any thread. */
+/* Gives `count` seats back. Any thread. */
 void warprsa_user_quota_give(warprsa_user_quota *quota, uint64_t owner,
                              unsigned count);
 
-/* Gives one back. Any thread. */
+/* Gives one seat back. Any thread. */
 void warprsa_user_quota_release(warprsa_user_quota *quota, uint64_t owner);
 
 /* How many seats are taken now. Any thread. */

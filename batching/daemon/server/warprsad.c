@@ -47,8 +47,8 @@ static bool listen_somewhere(warprsa_serving *serving, bool *own)
     return true;
 }
 
-/* So that the serving processes to come have the new limits, too. The one that
- * there is reads and says the same. */
+/* Later serving processes need the new limits, too. The present one reads them
+ * itself and logs mistakes. */
 static void reload(void *arg)
 {
     char why[600];
@@ -74,8 +74,9 @@ static int run(warprsa_serving *serving)
     warprsa_secrets_forbid_dumps(why, sizeof(why));
     if (why[0] != '\0')
         (void)complain(why);
-    /* The supervisor's: warprsa-stat finds the block under its number, and the
-     * counters go on from one serving process to the next. */
+    /* The block is the supervisor's: warprsa-stat finds it under the
+     * supervisor's number, and the counters go on from one serving process to
+     * the next. */
     serving->counters = warprsa_counters_new();
     if (serving->counters == NULL)
         (void)complain("no memory");

@@ -69,7 +69,7 @@ static bool read_hosts(host_list *list, const char *text, char *why,
     }
 }
 
-/* With the lock held: its device, if it is open, is told. */
+/* With the lock held: removes a host and tells its device, if that is open. */
 static void remove_host(remote_host *host)
 {
     if (host->device != NULL)
@@ -77,8 +77,8 @@ static void remove_host(remote_host *host)
     memset(host, 0, sizeof(*host));
 }
 
-/* With the lock held: at the first place that is free. There is one, since no
- * list is longer than the places are. */
+/* With the lock held: adds a host at the first free place. There is one, since
+ * there are as many places as a list may have hosts. */
 static void add_host(const warprsa_address *address)
 {
     unsigned i = 0;

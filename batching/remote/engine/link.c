@@ -80,7 +80,7 @@ static const char *message(warprsa_http2_stream *stream, const uint8_t *bytes,
     return wrong;
 }
 
-/* A server's end of a session is its last frame: closed() comes at once. */
+/* A server ends a session with its last frame, so closed() comes at once. */
 static void half_closed(warprsa_http2_stream *stream)
 {
     (void)stream;
@@ -101,7 +101,7 @@ static void closed(warprsa_http2_stream *stream)
 
 static void begin(warprsa_http2_stream *stream)
 {
-    (void)stream; /* a client's never */
+    (void)stream; /* a client's stream never begins a call */
 }
 
 static const warprsa_http2_handlers handlers = {
@@ -155,7 +155,7 @@ static void wait_for(const warprsa_link *link, uint64_t ms)
             ;
 }
 
-/* Runs it until the host has sent its welcome. */
+/* Runs the link until the host has sent its welcome. */
 static bool wait_for_welcome(warprsa_link *link)
 {
     const uint64_t until = warprsa_clock_ns() + WELCOME_MS * WARPRSA_NS_PER_MS;
@@ -201,8 +201,9 @@ static bool send_outbox(warprsa_link *link)
     return to != NULL;
 }
 
-/* Whether the host is there: it is asked now and then. After run(), since it is
- * this thread that may have been stopped: then the answer has been read. */
+/* Whether the host is there: it is asked now and then. To be called after
+ * run(): if this thread was stopped meanwhile, the answer has then been
+ * read. */
 static bool is_alive(warprsa_link *link)
 {
     const uint64_t now_ns = warprsa_clock_ns(), heard = link->http2->heard_ns;
@@ -219,7 +220,7 @@ static bool is_alive(warprsa_link *link)
     return run(link);
 }
 
-/* Looks at the host's certificate now and then. */
+/* Checks the host's certificate now and then. */
 static bool is_trusted(warprsa_link *link)
 {
     const uint64_t now_ns = warprsa_clock_ns();
@@ -256,7 +257,7 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-/* A thread that takes no signals. */
+/* Starts a thread that takes no signals. */
 static bool start_thread(warprsa_link *link)
 {
     sigset_t all, old;
@@ -328,7 +329,8 @@ static void wake(const warprsa_link *link)
 {
     static const uint64_t one = 1;
 
-    /* Can only fail with the counter at its end, and then it is awake. */
+    /* This fails only if the counter is at its maximum, and then the thread is
+     * awake. */
     (void)!write(link->eventfd, &one, sizeof(one));
 }
 

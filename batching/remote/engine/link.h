@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A connection to another host with one session on it, as its user sees it, and
- * the thread that reads and writes it. It knows nothing of keys and batches: it
- * hands on what has come. The host may send anything.
+ * A connection to another host with one session, and the thread that reads and
+ * writes it. A link knows no keys and batches: it passes on what has come. The
+ * host may send anything.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_ENGINE_LINK_H
 #define WARPRSA_BATCHING_REMOTE_ENGINE_LINK_H
@@ -11,15 +11,15 @@
 #include "batching/remote/wire/address.h"
 #include "batching/remote/wire/http2.h"
 
-/* By the link's thread; from open() on, by the caller's. */
+/* Called by the link's thread, or by the caller's within open(). */
 typedef struct warprsa_link_handlers {
-    /* A message has come, WELCOME aside. Text: it makes no sense, and the link
-     * is lost. */
+    /* A message other than WELCOME has come. A returned text says what is wrong
+     * with the message, and the link is lost. */
     const char *(*response)(void *arg, const warprsa_remote_response *response);
-    /* The link is lost: nothing comes any more. Once. */
+    /* The link is lost: nothing comes any more. Called once. */
     void (*lost)(void *arg, const char *why);
-    /* Twice a second: whether the host's certificate is still taken; if not,
-     * why, and the link is lost. */
+    /* Called twice a second. Whether the host's certificate is still accepted;
+     * if not, `why` says why, and the link is lost. */
     bool (*is_trusted)(void *arg, SSL *ssl, char why[WARPRSA_TLS_WHY]);
     /* So many more bytes went over the wire, with what TLS adds. */
     void (*traffic)(void *arg, uint64_t sent, uint64_t received);
@@ -27,9 +27,8 @@ typedef struct warprsa_link_handlers {
 
 typedef struct warprsa_link warprsa_link;
 
-/* Connects, and waits for the host's welcome; some seconds at most, beside what
- * DNS takes. NULL with the reason in why. `tls` and `handlers` outlive the
- * link. */
+/* Connects and waits for the host's welcome, for some seconds at most beside
+ * DNS. NULL with the reason in why. `tls` and `handlers` outlive the link. */
 warprsa_link *warprsa_link_open(warprsa_tls *tls,
                                 const warprsa_address *address,
                                 const warprsa_link_handlers *handlers,
@@ -39,13 +38,13 @@ warprsa_link *warprsa_link_open(warprsa_tls *tls,
 /* Ends the thread and closes the connection, which ends the session. */
 void warprsa_link_close(warprsa_link *link);
 
-/* Around the writing of messages, one thread at a time: begin() gives `room`
- * bytes, end() sends the first `size` of them. begin() gives NULL, and end()
- * must not follow, without memory. Any thread. */
+/* Writing a message: begin() gives `room` bytes, and end() sends the first
+ * `size` of them; one thread at a time. NULL: no memory, and end() must not
+ * follow. Any thread. */
 uint8_t *warprsa_link_begin(warprsa_link *link, size_t room);
 void warprsa_link_end(warprsa_link *link, size_t size);
 
-/* Whether it is lost. Any thread. */
+/* Whether the link is lost. Any thread. */
 bool warprsa_link_is_lost(warprsa_link *link);
 
 #endif

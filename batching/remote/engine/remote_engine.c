@@ -5,9 +5,9 @@
  * as a device of a queue, in this order: what is sent, what the host sends,
  * keys, batches, opening and closing.
  *
- * A host is believed nothing: a result must be of an operation that was sent
- * and not answered yet, and as long as the modulus; whether it is right, the
- * host has checked, and `verify` checks.
+ * No host is trusted. A result must belong to an operation that was sent and
+ * not answered yet, and be as long as the modulus. The host has checked the
+ * result, and `verify` checks it again.
  */
 #include "batching/remote/engine/remote_engine.h"
 
@@ -27,7 +27,7 @@ enum {
     KEY_MS = 5000, /* for a host to take a key */
 };
 
-/* A key under its number, which is its index for the queue. */
+/* A key by its number, which is its index for the queue. */
 typedef struct remote_key {
     bool is_loading; /* the host has not answered yet */
     warprsa_remote_status status;
@@ -35,7 +35,7 @@ typedef struct remote_key {
     warprsa_verify *verify;
 } remote_key;
 
-/* A batch under way; all under the device's lock. */
+/* A batch under way; the device's lock protects it. */
 typedef struct remote_batch {
     pthread_cond_t changed;
     warprsa_task *tasks;      /* NULL: none, or forgotten */
@@ -76,7 +76,7 @@ static void count_traffic(const warprsa_device *device, warprsa_traffic what,
         device->config.count(device->config.device_arg, what, number);
 }
 
-/* Without locks: tells the queue. */
+/* Tells the queue; called without locks. */
 static void tell_lost(const warprsa_device *device, const char *why)
 {
     if (device->config.lost != NULL)
@@ -85,8 +85,8 @@ static void tell_lost(const warprsa_device *device, const char *why)
 
 /* ---- What is sent; with the lock held ---- */
 
-/* Sends so many more tasks of a stream's batch, 256 at most. False: no memory.
- */
+/* Sends the next `count` tasks of a stream's batch, 256 at most. False: no
+ * memory. */
 static bool send_tasks(warprsa_device *device, unsigned stream, size_t count)
 {
     const size_t room =
@@ -114,8 +114,7 @@ static bool send_tasks(warprsa_device *device, unsigned stream, size_t count)
     return true;
 }
 
-/* Sends what there is to send, as far as the host takes it now. False: no
- * memory. */
+/* Sends tasks as far as the host takes them now. False: no memory. */
 static bool send_more(warprsa_device *device)
 {
     const size_t most = device->welcome.operations_max;
@@ -140,7 +139,7 @@ static bool send_more(warprsa_device *device)
 
 /* ---- What the host sends; by the link's thread ---- */
 
-/* Takes a result of a batch. NULL, or why it makes no sense. */
+/* Takes a result of a batch. NULL, or what is wrong with it. */
 static const char *take_result(warprsa_device *device,
                                const warprsa_remote_result *r)
 {
@@ -237,8 +236,8 @@ static void take_traffic(void *arg, uint64_t sent, uint64_t received)
     count_traffic(arg, WARPRSA_TRAFFIC_RECEIVED, received);
 }
 
-/* Files that changed are read at a reload of the daemon's. One with a mistake
- * leaves those that were: the trace says so. */
+/* Files that changed are read at a reload of the daemon. If a file has a
+ * mistake, the old ones stay and the trace says so. */
 static bool is_trusted(void *arg, SSL *ssl, char why[WARPRSA_TLS_WHY])
 {
     warprsa_device *device = arg;
@@ -261,7 +260,7 @@ static const warprsa_link_handlers link_handlers = {take_response, lose,
 
 /* ---- Keys ---- */
 
-/* With the lock held: sends that a number is free. */
+/* With the lock held: tells the host that a number is free. */
 static void send_unload(warprsa_device *device, uint32_t number)
 {
     uint8_t *to = warprsa_link_begin(device->link, 32);
@@ -297,8 +296,8 @@ static bool send_key(warprsa_device *device, const warprsa_private_key *key,
     return true;
 }
 
-/* With the lock held, which is let go meanwhile: until the host has said
- * whether it takes a key. */
+/* With the lock held, which is released meanwhile: waits until the host has
+ * said whether it takes a key. */
 static warprsa_status wait_for_key(warprsa_device *device, uint32_t number)
 {
     const struct timespec until =
@@ -426,7 +425,7 @@ static warprsa_status remote_wait(warprsa_device *device, unsigned stream,
         status = device->lost ? WARPRSA_DEVICE_ERROR : WARPRSA_DEADLINE;
     tasks = b->tasks;
     b->tasks = NULL;
-    b->left -= b->count - b->sent; /* that will never be sent now */
+    b->left -= b->count - b->sent; /* tasks that will not be sent */
     b->count = b->sent;
     pthread_mutex_unlock(&device->lock);
     if (status == WARPRSA_OK && tasks != NULL && the_config.verify)
@@ -445,7 +444,7 @@ static unsigned remote_count(char *why, size_t why_size)
     return count;
 }
 
-/* Its host was removed: it takes no more. */
+/* The device's host was removed: it takes no more batches. */
 static void remove_device(warprsa_device *device)
 {
     pthread_mutex_lock(&device->lock);
@@ -524,7 +523,7 @@ static warprsa_device *new_device(const warprsa_device_config *config,
     return NULL;
 }
 
-/* Connects, and makes room for as many keys as the host takes. */
+/* Connects and makes room for the keys that the host takes. */
 static warprsa_status connect_device(warprsa_device *device,
                                      const warprsa_address *address, char *why,
                                      size_t why_size)
@@ -624,8 +623,8 @@ static warprsa_status remote_self_test(warprsa_device *device, unsigned stream)
                                     stream);
 }
 
-/* Keys of large classes are loaded here first. A host that takes none of them
- * has not answered with one. */
+/* The test loads its key of a large class here first. A host that takes no such
+ * keys has given no answers with one. */
 static warprsa_status remote_test_class(warprsa_device *device, unsigned stream,
                                         warprsa_size_class size)
 {

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The engine "remote": other hosts that compute, as devices of a queue. Opening
- * one connects and runs the known-answer test there; a connection that is lost
- * is a device that is lost. So the queue chooses among hosts, gives them up and
- * takes them back as it does with GPUs; and since it comes and goes, what a
- * host has not answered goes to another device (batching/queue/failover.h).
+ * a device connects to its host and runs the known-answer test there. A lost
+ * connection is a lost device. So the queue chooses among hosts, gives them up
+ * and takes them back as it does with GPUs. Requests that a host did not answer
+ * go to another device (batching/queue/failover.h).
  *
  * A batch travels in messages of 256 operations at most. Keys go to the host
  * when a batch first needs them there, and are wiped with the session.
@@ -22,9 +22,9 @@ typedef struct warprsa_remote_engine_config {
 } warprsa_remote_engine_config;
 
 /*
- * The engine; its devices are those of hosts.h. The files are read at each
- * open(), so that new ones take effect. Once in a process with a configuration,
- * before its other threads; from then on with NULL, and any thread.
+ * The engine; its devices are the hosts of hosts.h. open() reads the files anew
+ * each time, so that new ones take effect. To be called once in a process with
+ * a configuration, before its other threads; later with NULL, by any thread.
  */
 const warprsa_engine *
 warprsa_engine_remote(const warprsa_remote_engine_config *config);

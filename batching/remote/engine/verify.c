@@ -17,7 +17,7 @@ enum {
 
 struct warprsa_verify {
     uint32_t bytes; /* of the modulus */
-    bool is_longer; /* the public exponent, than the usual ones */
+    bool is_longer; /* the public exponent is longer than usual */
     warprsa_ifma_public_key *ifma; /* NULL: what follows is used */
     BIGNUM *n, *e;
     BN_MONT_CTX *montgomery;

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * warprsad-gateway, the program: what parses TLS, HTTP/2 and the messages of
- * other hosts, in a process of its own. It has no device and no key but for the
- * moment in which a host's key passes through to warprsad, whose client it is
- * (upstream.h). Its supervisor is that of warprsad
+ * warprsad-gateway, the program: a process of its own that parses TLS, HTTP/2
+ * and the messages of other hosts. It has no device, and has keys only while it
+ * passes a host's key to warprsad, whose client it is (upstream.h). Its
+ * supervisor is the same code as that of warprsad
  * (daemon/process/supervisor.h).
  */
 #include <malloc.h>
@@ -95,7 +95,7 @@ static void reload(gateway *g)
     report(g, WARPRSA_REPORT_READY);
 }
 
-/* Says so when warprsad begins to compute, or is there no longer. */
+/* Reports when warprsad begins to compute, and when it has gone. */
 static void look_at_warprsad(gateway *g)
 {
     const bool ready = warprsa_remote_server_is_ready(g->server);
@@ -111,7 +111,7 @@ static void look_at_warprsad(gateway *g)
     report(g, WARPRSA_REPORT_READY);
 }
 
-/* Signals, and a watch over warprsad, until it is told to stop. */
+/* Waits for signals and watches warprsad, until a signal says to stop. */
 static void watch(gateway *g, const sigset_t *signals)
 {
     const struct timespec poll = {0, POLL_MS * 1000000L};
@@ -131,8 +131,8 @@ static void watch(gateway *g, const sigset_t *signals)
             report(g, WARPRSA_REPORT_ALIVE);
             since_ms = 0;
         }
-        /* What connections that have gone had would else stay in malloc()'s
-         * lists for good. */
+        /* Otherwise memory of closed connections would stay in malloc()'s lists
+         * for good. */
         trimmed_ms += POLL_MS;
         if (trimmed_ms >= TRIM_MS) {
             (void)malloc_trim(0);
@@ -159,7 +159,7 @@ static int serve(void *arg, int reports)
     return EXIT_SUCCESS;
 }
 
-/* The serving process reads the files again; its options stay. */
+/* The serving process reads the files again. Its options stay as they are. */
 static void nothing_to_reload(void *arg)
 {
     (void)arg;

@@ -61,7 +61,8 @@ static const warprsa_option_table table = {
     .count = sizeof(rows) / sizeof(rows[0]),
 };
 
-/* Whoever listens has to say who he is, whom he believes and who may come. */
+/* A gateway needs a certificate, an authority for its peers and a map of
+ * identities. */
 static bool is_complete(const warprsa_gateway_options *o, char *why,
                         size_t why_size)
 {

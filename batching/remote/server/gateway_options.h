@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The gateway's options; see daemon/option_table.h for how they are written.
+ * The gateway's options; daemon/process/option_table.h says how they are
+ * written.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_SERVER_GATEWAY_OPTIONS_H
 #define WARPRSA_BATCHING_REMOTE_SERVER_GATEWAY_OPTIONS_H

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The service grpc.health.v1.Health, as gRPC's health checking protocol has it:
- * whether the server serves, once (Check) or at each change (Watch). A client
- * can ask for the server as a whole, for PrivateOperations, or for
- * "warprsa.configuration": whether the last reload found no mistake.
+ * The service grpc.health.v1.Health of gRPC's health checking protocol: whether
+ * the server serves, once (Check) or at each change (Watch). A client can ask
+ * for the server as a whole, for PrivateOperations, or for
+ * "warprsa.configuration", which says whether the last reload found no mistake.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_SERVER_HEALTH_H
 #define WARPRSA_BATCHING_REMOTE_SERVER_HEALTH_H
@@ -27,15 +27,15 @@ typedef struct warprsa_health {
 /* Whether this is the path of Check or Watch, which *watches tells apart. */
 bool warprsa_health_is_path(const char *path, bool *watches);
 
-/* The client's message: which service it asks for. NULL, or what is wrong. */
+/* Reads the client's message, which names a service. NULL, or what is wrong. */
 const char *warprsa_health_message(warprsa_health *health, const uint8_t *bytes,
                                    size_t size);
 
-/* The client has sent all: ends a call without a question. */
+/* The client sends no more: ends a call that has asked nothing. */
 void warprsa_health_half_closed(warprsa_health *health);
 
-/* Answers, once there is a question; again if the answer has changed and the
- * client watches. */
+/* Answers the client's question; again if the answer has changed and the client
+ * watches. */
 void warprsa_health_tell(warprsa_health *health,
                          const warprsa_health_state *state);
 

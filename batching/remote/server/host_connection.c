@@ -20,7 +20,7 @@ enum {
     ANSWER_MS = 10000,  /* for that; then it has gone */
 };
 
-/* What serves a call. */
+/* What serves a call: one of the two. */
 typedef struct call {
     warprsa_operate *operate; /* or */
     warprsa_health *health;
@@ -68,7 +68,7 @@ static void log_line(warprsa_remote_connection *c, const char *what,
     c->host->log(c->host, line);
 }
 
-/* A seat in place of the stranger's place. False: all are taken. */
+/* Replaces a stranger's place by a seat. False: all seats are taken. */
 static bool take_seat(warprsa_remote_connection *c)
 {
     warprsa_seats *seats = c->host->seats;
@@ -99,7 +99,7 @@ static bool is_listed(void *arg, const char *name)
     return true;
 }
 
-/* Collects the names of a certificate that the map does not have. */
+/* Collects the names of a certificate that are not in the map. */
 static bool add_name(void *arg, const char *name)
 {
     char *names = arg;
@@ -210,7 +210,8 @@ static void half_closed(warprsa_http2_stream *stream)
         warprsa_health_half_closed(serves->health);
 }
 
-/* A session stays in the host's list while events of this round may name it. */
+/* A session stays in the host's list while events of this round may point to
+ * it. */
 static void closed(warprsa_http2_stream *stream)
 {
     warprsa_remote_connection *c = connection_of(stream);
@@ -239,8 +240,9 @@ static const warprsa_http2_handlers handlers = {
     .closed = closed,
 };
 
-/* Whose turn it takes. Strangers have two in a round, each by its address,
- * however many there are; the numbers of identities are larger. */
+/* The owner whose turn a connection uses. Strangers share two owners, chosen by
+ * address, so they have two turns in a round; the numbers of identities are
+ * larger. */
 static uint64_t owner_of(const warprsa_remote_connection *c)
 {
     return c->identity != NULL ? c->identity->number
@@ -259,7 +261,7 @@ static void ready(warprsa_event_source *source)
                                                       source)));
 }
 
-/* A newcomer has a place; another one may have to go for it. */
+/* Gives a newcomer a place; another stranger may have to leave for it. */
 static void take_place(warprsa_remote_connection *c,
                        const struct sockaddr *from)
 {
@@ -306,7 +308,7 @@ warprsa_remote_connection_new(warprsa_remote_connection_host *host, int socket,
     return c;
 }
 
-/* After it has read or written. */
+/* Sets what epoll waits for, after a connection has read or written. */
 static void watch(warprsa_remote_connection *c, bool goes_on)
 {
     struct epoll_event event = {.data.ptr = &c->source};
@@ -361,8 +363,8 @@ static bool is_revoked(warprsa_remote_connection *c, const char **why)
                                     &c->tls_checked, c->http2->why);
 }
 
-/* Ends all calls, which wipes their keys. The connection lives on for another
- * tick, so that the peer is told. */
+/* Ends all calls, which wipes their keys. The connection lives for one more
+ * tick, so that the peer gets the reason. */
 static void end_calls(warprsa_remote_connection *c, const char *why)
 {
     warprsa_http2_stream *stream, *next;
@@ -400,7 +402,7 @@ static bool is_over(warprsa_remote_connection *c, uint64_t now_ns)
     return why != NULL;
 }
 
-/* Writes nothing: that frees streams. */
+/* Ticks the calls without writing, since writing frees streams. */
 static void tick_streams(const warprsa_remote_connection *c)
 {
     warprsa_http2_stream *stream;
@@ -426,7 +428,7 @@ void warprsa_remote_connection_tick(warprsa_remote_connection *c,
         return;
     if (c->identity != NULL)
         log_left_out(c->host, c->identity, now_ns);
-    /* What has come is read first: this thread may have been stopped. */
+    /* Received data is read first: this thread may have been stopped. */
     if (!c->revoked && is_over(c, now_ns)) {
         run(c);
         c->ended = c->ended || is_over(c, now_ns);

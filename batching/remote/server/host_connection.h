@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client's connection as the server sees it: whose it is, and which of its
- * calls is served by what. Of the peer's certificate an identity is believed
- * that TLS has verified and that the administrator's map names.
+ * A client's connection as the server sees it: its identity and its calls. The
+ * identity is a name in the peer's certificate that TLS has verified and that
+ * the administrator's map has.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_SERVER_HOST_CONNECTION_H
 #define WARPRSA_BATCHING_REMOTE_SERVER_HOST_CONNECTION_H
@@ -28,7 +28,7 @@ typedef struct warprsa_seats {
     unsigned most;
 } warprsa_seats;
 
-/* What a connection needs of the thread that runs it. */
+/* What a connection needs from the thread that runs it. */
 typedef struct warprsa_remote_connection_host {
     warprsa_operate_host operate;
     LIST_HEAD(, warprsa_operate) sessions;
@@ -62,40 +62,42 @@ typedef struct warprsa_remote_connection {
     bool went_away; /* GOAWAY was sent */
 } warprsa_remote_connection;
 
-/* Takes over a socket that was accepted from this address, a stranger's so far;
- * another one may have `ended` then. NULL: no memory; it is closed. */
+/* Takes over a socket that was accepted from this address, as a stranger's.
+ * Another connection may have `ended` after this. NULL: no memory; the socket
+ * is closed. */
 warprsa_remote_connection *
 warprsa_remote_connection_new(warprsa_remote_connection_host *host, int socket,
                               const struct sockaddr *from, const char *peer);
 
 /*
- * Gives turns to connections that are ready, in their order: one to each
- * identity, however many connections it has, and two to strangers' handshakes.
- * Those that had none, or have more to read, stay ready. Connections may be
- * `ended` then.
+ * Gives turns to ready connections, in their order: one to each identity,
+ * however many connections it has, and two to strangers' handshakes.
+ * Connections without a turn or with more to read stay ready. Connections may
+ * have `ended` after this.
  */
 void warprsa_remote_connection_run_ready(warprsa_remote_connection_host *host);
 
-/* Writes what there is to write; it may be `ended` then. */
+/* Writes what is ready; the connection may have `ended` after this. */
 void warprsa_remote_connection_flush(warprsa_remote_connection *connection);
 
-/* Twice a second: looks for what time has brought. */
+/* To be called twice a second: handles what depends on time. */
 void warprsa_remote_connection_tick(warprsa_remote_connection *connection,
                                     uint64_t now_ns);
 
-/* Twice a second, too: tells the log what it lacks about strangers. */
+/* To be called twice a second: logs how many lines about strangers were left
+ * out. */
 void warprsa_remote_connection_tick_strangers(
     warprsa_remote_connection_host *host, uint64_t now_ns);
 
-/* What a session of its asks for (operate.h): to run the connection; to refuse
- * a call, which is logged. */
+/* The handlers of a connection's sessions (operate.h): run the connection; log
+ * and refuse a call. */
 void warprsa_remote_connection_written(warprsa_operate *session);
 void warprsa_remote_connection_refuse(warprsa_operate *session,
                                       warprsa_grpc_status status,
                                       const char *why);
 
-/* Logs why it ends, and closes it. Its sessions remain in the host's list
- * without a stream. */
+/* Logs why a connection ends, and closes it. Its sessions remain in the host's
+ * list without a stream. */
 void warprsa_remote_connection_free(warprsa_remote_connection *connection);
 
 /* Frees the sessions of a host whose streams have closed, after the events of a
