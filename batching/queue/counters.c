@@ -23,7 +23,46 @@ typedef struct counters_file {
     warprsa_own_fd fd; /* none: anonymous memory */
 } counters_file;
 
+#define AT(name) offsetof(warprsa_counters, name)
+#define ROUTE_ROW(name, kind, words, ...)                                      \
+    {#name, WARPRSA_##kind, AT(name), words},
+#define REASON_ROW(id, name, ...)                                              \
+    {"cpu_" #name, WARPRSA_COUNTER, AT(cpu_reason[WARPRSA_CPU_##id]), 1},
+#define ROW(name, kind, ...) {#name, WARPRSA_##kind, AT(name), 1},
+#define DEVICE_ROW(name, kind, ...)                                            \
+    {#name, WARPRSA_##kind, offsetof(warprsa_device_counters, name), 1},
+
+const warprsa_counter warprsa_counter_table[WARPRSA_COUNTERS] = {
+    WARPRSA_EACH_ROUTE(ROUTE_ROW) WARPRSA_EACH_REASON(REASON_ROW)
+        WARPRSA_EACH_COUNTER(ROW)};
+const warprsa_counter warprsa_device_counter_table[WARPRSA_DEVICE_COUNTERS] = {
+    WARPRSA_EACH_DEVICE_COUNTER(DEVICE_ROW)};
+
+const char *const warprsa_size_names[WARPRSA_CLASSES + 1] = {
+    "1024", "2048", "3072", "4096", "6144", "8192", "other"};
+
 const char warprsa_counters_magic[WARPRSA_COUNTERS_MAGIC] = "warprsa-counter";
+
+/* FNV-1a. */
+static uint32_t digest(uint32_t before, const void *data, size_t size)
+{
+    for (const unsigned char *c = data; size > 0; c++, size--)
+        before = (before ^ *c) * UINT32_C(16777619);
+    return before;
+}
+
+uint32_t warprsa_counters_version(void)
+{
+#define NAME(name, ...)      #name " "
+#define REASON_NAME(id, ...) #id " "
+    static const char names[] = WARPRSA_EACH_ROUTE(NAME)
+        WARPRSA_EACH_REASON(REASON_NAME) WARPRSA_EACH_COUNTER(NAME)
+            WARPRSA_EACH_HISTOGRAM(NAME) WARPRSA_EACH_DEVICE_COUNTER(NAME);
+    const uint64_t size = sizeof(warprsa_counters);
+
+    return digest(digest(UINT32_C(2166136261), names, sizeof(names)), &size,
+                  sizeof(size));
+}
 
 /* Gives it the size. The process may be limited to smaller files. */
 static bool set_size(int fd)
@@ -59,28 +98,43 @@ warprsa_counters *warprsa_counters_new(void)
     }
     memcpy(file->counters.magic, warprsa_counters_magic,
            sizeof(warprsa_counters_magic));
-    file->counters.version = WARPRSA_COUNTERS_VERSION;
+    file->counters.version = warprsa_counters_version();
     file->counters.pid = (uint64_t)getpid();
     file->counters.created_ns = warprsa_clock_ns();
     file->fd = fd;
     return &file->counters;
 }
 
+/* Makes gauges zero, and `also` those of another kind. */
+static void clear(const warprsa_counter *table, unsigned rows, void *block,
+                  warprsa_counter_kind also)
+{
+    for (unsigned i = 0; i < rows; i++)
+        if (table[i].kind == WARPRSA_GAUGE || table[i].kind == also)
+            atomic_store((_Atomic uint64_t *)((char *)block + table[i].offset),
+                         0);
+}
+
+static void clear_all(warprsa_counters *counters, warprsa_counter_kind also)
+{
+    clear(warprsa_counter_table, WARPRSA_COUNTERS, counters, also);
+    for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++)
+        clear(warprsa_device_counter_table, WARPRSA_DEVICE_COUNTERS,
+              &counters->device_of[d], also);
+}
+
 void warprsa_counters_restart(warprsa_counters *counters)
 {
     atomic_store(&counters->serving_pid, (uint64_t)getpid());
     warprsa_counters_set_device(counters, "none: starting");
-    atomic_store(&counters->devices, 0);
-    atomic_store(&counters->clients, 0);
-    atomic_store(&counters->keys, 0);
-    atomic_store(&counters->slots, 0);
-    atomic_store(&counters->slots_bytes, 0);
-    for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++) {
-        atomic_store(&counters->device_of[d].ready, 0);
-        atomic_store(&counters->device_of[d].keys, 0);
-        atomic_store(&counters->device_of[d].running, 0);
+    clear_all(counters, WARPRSA_GAUGE);
+    for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++)
         warprsa_counters_set_name(counters, d, "");
-    }
+}
+
+void warprsa_counters_end(warprsa_counters *counters)
+{
+    clear_all(counters, WARPRSA_PEAK);
 }
 
 void warprsa_counters_free(warprsa_counters *counters)
@@ -149,21 +203,12 @@ void warprsa_counters_name(const warprsa_counters *counters, unsigned device,
 
 static uint64_t read_one(const _Atomic uint64_t *counter)
 {
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-static uint64_t read_sum(const _Atomic uint64_t *counters, size_t count)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < count; i++)
-        sum += read_one(&counters[i]);
-    return sum;
+    return warprsa_counted(counter, 1);
 }
 
 uint64_t warprsa_times_quantile(const warprsa_times times, unsigned percent)
 {
-    uint64_t all = read_sum(times, WARPRSA_TIME_BINS), below = 0;
+    uint64_t all = warprsa_counted(times, WARPRSA_TIME_BINS), below = 0;
 
     for (unsigned i = 0; i < WARPRSA_TIME_BINS; i++) {
         below += read_one(&times[i]);
@@ -179,107 +224,72 @@ bool warprsa_device_is_known(const warprsa_device_counters *device)
            read_one(&device->losses) != 0;
 }
 
-/* The counters of the devices that have been used: "device0_gpu" and so on. */
-static void each_device(const warprsa_counters *c, warprsa_counter_fn each,
-                        void *arg)
+/* The counters of a device: "device0_gpu" and so on. */
+static void each_of_device(const warprsa_device_counters *device,
+                           unsigned number, warprsa_counter_fn each, void *arg)
 {
-    for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++) {
-        const warprsa_device_counters *device = &c->device_of[d];
-        const _Atomic uint64_t *traffic = device->traffic;
-        const struct {
-            const char *name;
-            uint64_t value;
-        } list[] = {
-            {"ready", read_one(&device->ready)},
-            {"gpu", read_one(&device->gpu)},
-            {"running", read_one(&device->running)},
-            {"batches", read_one(&device->batches)},
-            {"losses", read_one(&device->losses)},
-            {"checks_failed", read_one(&device->checks_failed)},
-            {"wrong", read_one(&device->wrong)},
-            {"failovers", read_one(&device->failovers)},
-            {"compute_ns", read_one(&device->compute_ns)},
-            {"p50_ns", warprsa_times_quantile(device->compute_times, 50)},
-            {"p99_ns", warprsa_times_quantile(device->compute_times, 99)},
-            {"keys", read_one(&device->keys)},
-            {"sent_bytes", read_one(&traffic[WARPRSA_TRAFFIC_SENT])},
-            {"received_bytes", read_one(&traffic[WARPRSA_TRAFFIC_RECEIVED])},
-            {"credit_waits", read_one(&traffic[WARPRSA_TRAFFIC_CREDIT_WAITS])},
-        };
-        char name[32];
+    static const struct {
+        const char *name;
+        unsigned percent;
+    } quantiles[] = {{"p50_ns", 50}, {"p99_ns", 99}};
+    char name[WARPRSA_COUNTER_NAME_SIZE];
 
-        if (!warprsa_device_is_known(device))
-            continue;
-        for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-            snprintf(name, sizeof(name), "device%u_%s", d, list[i].name);
-            each(arg, name, list[i].value);
-        }
+    for (unsigned i = 0; i < WARPRSA_DEVICE_COUNTERS; i++) {
+        const warprsa_counter *row = &warprsa_device_counter_table[i];
+
+        snprintf(name, sizeof(name), "device%u_%s", number, row->name);
+        each(arg, name, read_one(warprsa_counter_words(row, device)));
+    }
+    for (unsigned i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
+        snprintf(name, sizeof(name), "device%u_%s", number, quantiles[i].name);
+        each(arg, name,
+             warprsa_times_quantile(device->compute_times,
+                                    quantiles[i].percent));
     }
 }
 
+#define REASON_TEXT(id, name, phrase, help) {#name, phrase},
+static const struct {
+    const char *name, *phrase;
+} reasons[WARPRSA_CPU_REASONS] = {WARPRSA_EACH_REASON(REASON_TEXT)};
+
 const char *warprsa_cpu_reason_name(warprsa_cpu_reason reason)
 {
-    static const char *const names[WARPRSA_CPU_REASONS] = {
-        [WARPRSA_CPU_ROUTE] = "cpu_route",
-        [WARPRSA_CPU_UNSUPPORTED_KEY] = "cpu_unsupported_key",
-        [WARPRSA_CPU_STARTING] = "cpu_starting",
-        [WARPRSA_CPU_NO_DEVICE] = "cpu_no_device",
-        [WARPRSA_CPU_QUEUE_FULL] = "cpu_queue_full",
-        [WARPRSA_CPU_DEADLINE] = "cpu_deadline",
-        [WARPRSA_CPU_CHECK_FAILED] = "cpu_check_failed",
-        [WARPRSA_CPU_ERROR] = "cpu_error",
-        [WARPRSA_CPU_KEY_CACHE_FULL] = "cpu_key_cache_full",
-        [WARPRSA_CPU_OVERFLOW] = "cpu_overflow",
-        [WARPRSA_CPU_KEY_RATE] = "cpu_key_rate",
-        [WARPRSA_CPU_NO_THREADS] = "cpu_no_threads",
-        [WARPRSA_CPU_WRONG_KEY] = "cpu_wrong_key",
-    };
+    return reasons[reason].name;
+}
 
-    return names[reason];
+const char *warprsa_cpu_reason_phrase(warprsa_cpu_reason reason)
+{
+    return reasons[reason].phrase;
+}
+
+/* The words of a route: "gpu_2048" and so on. */
+static void each_size(const warprsa_counter *row, const _Atomic uint64_t *words,
+                      warprsa_counter_fn each, void *arg)
+{
+    char name[WARPRSA_COUNTER_NAME_SIZE];
+
+    for (unsigned i = 0; i < row->words; i++) {
+        snprintf(name, sizeof(name), "%s_%s%s", row->name,
+                 warprsa_size_names[i], i == WARPRSA_CLASSES ? "_size" : "");
+        each(arg, name, read_one(&words[i]));
+    }
 }
 
 void warprsa_counters_each(const warprsa_counters *c, warprsa_counter_fn each,
                            void *arg)
 {
-    static const char *const gpu[WARPRSA_CLASSES] = {
-        "gpu_1024", "gpu_2048", "gpu_3072", "gpu_4096", "gpu_6144", "gpu_8192"};
-    static const char *const ifma[WARPRSA_CLASSES] = {"ifma_1024", "ifma_2048",
-                                                      "ifma_3072", "ifma_4096",
-                                                      "ifma_6144", "ifma_8192"};
-    static const char *const cpu[WARPRSA_CLASSES + 1] = {
-        "cpu_1024", "cpu_2048", "cpu_3072",      "cpu_4096",
-        "cpu_6144", "cpu_8192", "cpu_other_size"};
+    for (unsigned i = 0; i < WARPRSA_COUNTERS; i++) {
+        const warprsa_counter *row = &warprsa_counter_table[i];
+        const _Atomic uint64_t *words = warprsa_counter_words(row, c);
 
-    each(arg, "gpu", read_sum(c->gpu, WARPRSA_CLASSES));
-    for (size_t i = 0; i < WARPRSA_CLASSES; i++)
-        each(arg, gpu[i], read_one(&c->gpu[i]));
-    each(arg, "ifma", read_sum(c->ifma, WARPRSA_CLASSES));
-    for (size_t i = 0; i < WARPRSA_CLASSES; i++)
-        each(arg, ifma[i], read_one(&c->ifma[i]));
-    each(arg, "cpu", read_sum(c->cpu, WARPRSA_CLASSES + 1));
-    for (unsigned i = 0; i < WARPRSA_CPU_REASONS; i++)
-        each(arg, warprsa_cpu_reason_name((warprsa_cpu_reason)i),
-             read_one(&c->cpu_reason[i]));
-    for (size_t i = 0; i < WARPRSA_CLASSES + 1; i++)
-        each(arg, cpu[i], read_one(&c->cpu[i]));
-    each(arg, "batches", read_one(&c->batches));
-    each(arg, "batch_max", read_one(&c->batch_max));
-    each(arg, "batch_operations", read_one(&c->batch_operations));
-    each(arg, "wait_ns", read_one(&c->wait_ns));
-    each(arg, "batch_ns", read_one(&c->batch_ns));
-    each(arg, "compute_ns", read_one(&c->compute_ns));
-    each(arg, "checks_failed", read_one(&c->checks_failed));
-    each(arg, "device_losses", read_one(&c->device_losses));
-    each(arg, "devices", read_one(&c->devices));
-    each(arg, "keys", read_one(&c->keys));
-    each(arg, "keys_loaded", read_one(&c->keys_loaded));
-    each(arg, "keys_wiped", read_one(&c->keys_wiped));
-    each(arg, "keys_evicted", read_one(&c->keys_evicted));
-    each(arg, "keys_wrong", read_one(&c->keys_wrong));
-    each(arg, "slots", read_one(&c->slots));
-    each(arg, "slots_bytes", read_one(&c->slots_bytes));
-    each(arg, "clients", read_one(&c->clients));
-    each_device(c, each, arg);
+        each(arg, row->name, warprsa_counted(words, row->words));
+        if (row->words > 1)
+            each_size(row, words, each, arg);
+    }
+    for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++)
+        if (warprsa_device_is_known(&c->device_of[d]))
+            each_of_device(&c->device_of[d], d, each, arg);
 }
 
 /* A line being written: keeps what fits. */

@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "batching/queue/counter_table.h"
 #include "gpu/engine.h"
 
 enum {
-    WARPRSA_COUNTERS_VERSION = 6,
     WARPRSA_HISTOGRAM_BINS = 17, /* batch sizes 1, 2, 3-4, 5-8, ... 65536 */
     WARPRSA_TIME_BINS = 22,      /* see warprsa_time_bin() */
     WARPRSA_TIME_BIN_SHIFT = 13, /* the first bin: up to 8192 ns */
@@ -29,21 +29,17 @@ enum {
 
 /* Why an operation ran on the CPU. */
 typedef enum warprsa_cpu_reason {
-    WARPRSA_CPU_ROUTE,           /* route = cpu, or auto chose it */
-    WARPRSA_CPU_UNSUPPORTED_KEY, /* multi-prime, no CRT, size out of range */
-    WARPRSA_CPU_STARTING,        /* devices not open yet */
-    WARPRSA_CPU_NO_DEVICE,       /* none there or all lost */
-    WARPRSA_CPU_QUEUE_FULL,      /* no free request slot for this owner */
-    WARPRSA_CPU_DEADLINE,        /* no answer in time */
-    WARPRSA_CPU_CHECK_FAILED,    /* the result failed its check */
-    WARPRSA_CPU_ERROR,           /* launch, memory, randomness, fork, ... */
-    WARPRSA_CPU_KEY_CACHE_FULL,  /* all keys on the device are in use */
-    WARPRSA_CPU_OVERFLOW,        /* auto: devices have too much to do */
-    WARPRSA_CPU_KEY_RATE,        /* the user has too many new keys */
-    WARPRSA_CPU_NO_THREADS,      /* the process may not start any */
-    WARPRSA_CPU_WRONG_KEY,       /* its numbers give wrong results */
+#define REASON(id, ...) WARPRSA_CPU_##id,
+    WARPRSA_EACH_REASON(REASON)
+#undef REASON
     WARPRSA_CPU_REASONS
 } warprsa_cpu_reason;
+
+typedef enum warprsa_counter_kind { /* see counter_table.h */
+    WARPRSA_COUNTER,
+    WARPRSA_GAUGE,
+    WARPRSA_PEAK,
+} warprsa_counter_kind;
 
 /* How many times were how long: a bin for each power of two. */
 typedef _Atomic uint64_t warprsa_times[WARPRSA_TIME_BINS];
@@ -54,18 +50,9 @@ typedef _Atomic char warprsa_counters_text[WARPRSA_COUNTERS_TEXT];
 
 /* Of one device, by its number among the devices in use. */
 typedef struct warprsa_device_counters {
-    _Atomic uint64_t ready;   /* 1: takes requests, 0: doesn't */
-    _Atomic uint64_t gpu;     /* operations answered, whatever the engine */
-    _Atomic uint64_t running; /* operations under way now */
-    _Atomic uint64_t batches;
-    _Atomic uint64_t compute_ns; /* summed over batches, which overlap */
+#define WORD(name, ...) _Atomic uint64_t name;
+    WARPRSA_EACH_DEVICE_COUNTER(WORD)
     warprsa_times compute_times;
-    _Atomic uint64_t losses;
-    _Atomic uint64_t checks_failed; /* results, whoever is to blame */
-    _Atomic uint64_t wrong;         /* how often out of use for wrong results */
-    _Atomic uint64_t keys;          /* on it now */
-    _Atomic uint64_t failovers;     /* operations that went to another device */
-    _Atomic uint64_t traffic[WARPRSA_TRAFFIC_KINDS]; /* of another host */
 } warprsa_device_counters;
 
 /* How each block begins: it tells one from other memory of a process. */
@@ -76,7 +63,7 @@ extern const char warprsa_counters_magic[WARPRSA_COUNTERS_MAGIC];
 
 typedef struct warprsa_counters {
     char magic[WARPRSA_COUNTERS_MAGIC]; /* warprsa_counters_magic */
-    uint64_t version;                   /* WARPRSA_COUNTERS_VERSION */
+    uint64_t version;                   /* warprsa_counters_version() */
     uint64_t pid;
     /* warprsa_clock_ns() when the block was made: with the pid it tells a block
      * from all others since the machine has started. */
@@ -86,32 +73,43 @@ typedef struct warprsa_counters {
     /* Of each device, as its engine describes it; empty: not in use yet. */
     warprsa_counters_text device_names[WARPRSA_COUNTERS_DEVICES];
     /* From here on there are counters alone. */
-    _Atomic uint64_t gpu[WARPRSA_CLASSES];     /* answered by a device */
-    _Atomic uint64_t ifma[WARPRSA_CLASSES];    /* by the CPUs' vector units */
-    _Atomic uint64_t cpu[WARPRSA_CLASSES + 1]; /* last: no class */
+#define ROUTE(name, kind, words, ...) _Atomic uint64_t name[words];
+    WARPRSA_EACH_ROUTE(ROUTE)
     _Atomic uint64_t cpu_reason[WARPRSA_CPU_REASONS];
-    _Atomic uint64_t batches;
-    _Atomic uint64_t batch_max; /* requests in the largest batch so far */
-    _Atomic uint64_t batch_sizes[WARPRSA_HISTOGRAM_BINS];
-    /* Sums, and how often it was how long. Of each operation: from submission
-     * until a batch took it, and from then to the end of that batch. Of each
-     * batch: from its launch to its end, as `compute`. */
-    _Atomic uint64_t batch_operations; /* operations in all batches */
-    _Atomic uint64_t wait_ns, batch_ns, compute_ns;
-    warprsa_times wait_times, batch_times, compute_times;
-    _Atomic uint64_t checks_failed;
-    _Atomic uint64_t device_losses;
-    _Atomic uint64_t devices;      /* in use now */
-    _Atomic uint64_t keys;         /* held now, host side */
-    _Atomic uint64_t keys_loaded;  /* uploads, ever */
-    _Atomic uint64_t keys_wiped;   /* uploaded copies wiped again */
-    _Atomic uint64_t keys_evicted; /* wiped to make room for others */
-    _Atomic uint64_t keys_wrong;   /* whose numbers give wrong results, ever */
-    _Atomic uint64_t slots;        /* requests in flight at most */
-    _Atomic uint64_t slots_bytes;  /* host memory for them, all of it */
-    _Atomic uint64_t clients;      /* of the daemon: connected now */
+    WARPRSA_EACH_COUNTER(WORD)
+#define HISTOGRAM(name, bins, ...) _Atomic uint64_t name[bins];
+    WARPRSA_EACH_HISTOGRAM(HISTOGRAM)
     warprsa_device_counters device_of[WARPRSA_COUNTERS_DEVICES];
 } warprsa_counters;
+#undef WORD
+#undef ROUTE
+#undef HISTOGRAM
+
+/* A row of counter_table.h, for those who show counters. */
+typedef struct warprsa_counter {
+    const char *name; /* of the field; cpu_route for a reason */
+    warprsa_counter_kind kind;
+    size_t offset;  /* in warprsa_counters, or warprsa_device_counters */
+    unsigned words; /* more than one: of each size of the modulus */
+} warprsa_counter;
+
+enum {
+#define ONE(...) +1
+    WARPRSA_ROUTES = 0 WARPRSA_EACH_ROUTE(ONE),
+    WARPRSA_COUNTERS =
+        WARPRSA_ROUTES + WARPRSA_CPU_REASONS WARPRSA_EACH_COUNTER(ONE),
+    WARPRSA_DEVICE_COUNTERS = 0 WARPRSA_EACH_DEVICE_COUNTER(ONE),
+#undef ONE
+};
+
+/* Routes, reasons and all others, in this order; those of a device. */
+extern const warprsa_counter warprsa_counter_table[WARPRSA_COUNTERS];
+extern const warprsa_counter
+    warprsa_device_counter_table[WARPRSA_DEVICE_COUNTERS];
+
+/* What a reader and the process that counts must agree on: a digest of all
+ * counters' names and of the size of a block. */
+uint32_t warprsa_counters_version(void);
 
 /*
  * A fresh block, all zeros but for its head, in a memory file whose
@@ -127,6 +125,9 @@ warprsa_counters *warprsa_counters_new(void);
  * before it: what was true of them alone becomes zero, and what happened stays
  * counted. */
 void warprsa_counters_restart(warprsa_counters *counters);
+
+/* The process has ended: makes all zero that was true of it alone. */
+void warprsa_counters_end(warprsa_counters *counters);
 
 /* Gives a block back; NULL is allowed. Also right in a forked child for its
  * parent's block: only the child's own mapping and descriptor go. */
@@ -160,8 +161,31 @@ void warprsa_counters_each(const warprsa_counters *counters,
 size_t warprsa_counters_format(const warprsa_counters *counters, char *line,
                                size_t size);
 
-/* The name of a reason's counter, such as "cpu_route". A constant. */
+/* The name of a reason, such as "route", and words for it that go on with "3
+ * operations on the CPU". Constants. */
 const char *warprsa_cpu_reason_name(warprsa_cpu_reason reason);
+const char *warprsa_cpu_reason_phrase(warprsa_cpu_reason reason);
+
+/* The sum of so many words. Any thread. */
+static inline uint64_t warprsa_counted(const _Atomic uint64_t *words,
+                                       unsigned count)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        sum += atomic_load_explicit(&words[i], memory_order_relaxed);
+    return sum;
+}
+
+/* The words of a row, in a block or in a device's counters. */
+static inline const _Atomic uint64_t *
+warprsa_counter_words(const warprsa_counter *row, const void *block)
+{
+    return (const _Atomic uint64_t *)((const char *)block + row->offset);
+}
+
+/* The label of a size of the modulus, the last one being "other". */
+extern const char *const warprsa_size_names[WARPRSA_CLASSES + 1];
 
 /* The bin of a time: bin i holds those above half of 8192 << i ns and up to it,
  * the first one shorter times too, and the last one all that are longer. */

@@ -352,7 +352,14 @@ static void host_is_lost(void *arg, const char *why)
 
 static void count_traffic(void *arg, warprsa_traffic what, uint64_t number)
 {
-    warprsa_count(&warprsa_device_counters_of(arg)->traffic[what], number);
+    warprsa_device_counters *counters = warprsa_device_counters_of(arg);
+    _Atomic uint64_t *const words[WARPRSA_TRAFFIC_KINDS] = {
+        [WARPRSA_TRAFFIC_SENT] = &counters->sent_bytes,
+        [WARPRSA_TRAFFIC_RECEIVED] = &counters->received_bytes,
+        [WARPRSA_TRAFFIC_CREDIT_WAITS] = &counters->credit_waits,
+    };
+
+    warprsa_count(words[what], number);
 }
 
 /* Without the lock. */

@@ -25,8 +25,11 @@ typedef struct state_head {
     uint64_t records; /* that follow; last, since it is not always the same */
 } state_head;
 
-static const state_head wanted_head = {"warprsa", WARPRSA_COUNTERS_VERSION,
-                                       sizeof(warprsa_seen), 0};
+static state_head wanted_head(void)
+{
+    return (state_head){"warprsa", warprsa_counters_version(),
+                        sizeof(warprsa_seen), 0};
+}
 
 /* Adds a program. NULL: no memory, which is noted. */
 static warprsa_program *add_program(warprsa_programs *programs,
@@ -96,16 +99,6 @@ static void add(warprsa_counters *sum, const warprsa_counters *counters)
                       atomic_load_explicit(&from[i], memory_order_relaxed));
 }
 
-/* Zeroes the gauges, which end with the process since they count no events. */
-static void clear_gauges(warprsa_counters *c)
-{
-    c->batch_max = c->devices = c->keys = c->slots = c->slots_bytes =
-        c->clients = 0;
-    for (unsigned i = 0; i < WARPRSA_COUNTERS_DEVICES; i++)
-        c->device_of[i].ready = c->device_of[i].keys = c->device_of[i].running =
-            0;
-}
-
 static void add_live(warprsa_programs *programs, const char *name, uid_t uid,
                      pid_t pid, const warprsa_counters *counters)
 {
@@ -148,7 +141,7 @@ static warprsa_process_state state_of(const warprsa_reading *reading)
     case WARPRSA_NOT_COUNTING:
     case WARPRSA_INHERITED:
         return WARPRSA_PROCESS_IDLE;
-    case WARPRSA_OTHER_VERSION:
+    case WARPRSA_OTHER_COUNTERS:
         return WARPRSA_PROCESS_OTHER_VERSION;
     case WARPRSA_UNKNOWN:
         return WARPRSA_PROCESS_UNKNOWN;
@@ -260,7 +253,7 @@ static void add_old(warprsa_programs *programs, warprsa_seen *old)
         bsearch(old, programs->live, programs->live_count,
                 sizeof(*programs->live), compare) != NULL)
         return;
-    clear_gauges(&old->counters);
+    warprsa_counters_end(&old->counters);
     program = find(programs, (uid_t)old->uid, old->name);
     if (program != NULL)
         add(&program->sum, &old->counters);
@@ -271,12 +264,13 @@ static void add_old(warprsa_programs *programs, warprsa_seen *old)
 static void read_records(warprsa_programs *programs, FILE *file, char *why,
                          size_t why_size)
 {
+    const state_head wanted = wanted_head();
     state_head head = {{0}, 0, 0, 0};
     warprsa_seen old;
     uint64_t count = 0;
 
     if (fread(&head, sizeof(head), 1, file) != 1 ||
-        memcmp(&head, &wanted_head, offsetof(state_head, records)) != 0) {
+        memcmp(&head, &wanted, offsetof(state_head, records)) != 0) {
         snprintf(why, why_size,
                  "it is no state file of this version: sums begin anew");
         return;
@@ -339,7 +333,7 @@ static bool read_state(warprsa_programs *programs, const char *path, char *why,
 
 static bool write_records(const warprsa_programs *programs, FILE *file)
 {
-    state_head head = wanted_head;
+    state_head head = wanted_head();
     bool good;
 
     head.records = programs->count + programs->live_count;

@@ -18,19 +18,15 @@ enum {
     LABELS_SIZE = WARPRSA_USER_LABEL_SIZE + WARPRSA_COMMAND_SIZE + 64,
 };
 
-static const char *const sizes[WARPRSA_CLASSES + 1] = {
-    "1024", "2048", "3072", "4096", "6144", "8192", "other"};
-
-/* A reason as a label: its counter's name without "cpu_". */
 static const char *reason_label(unsigned reason)
 {
-    return warprsa_cpu_reason_name((warprsa_cpu_reason)reason) + 4;
+    return warprsa_cpu_reason_name((warprsa_cpu_reason)reason);
 }
 
 static void describe(FILE *to, const char *name, const char *type,
                      const char *help)
 {
-    fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    fprintf(to, "# HELP %s %s.\n# TYPE %s %s\n", name, help, name, type);
 }
 
 /* The labels that every series of a program has. */
@@ -60,14 +56,14 @@ static void write_processes(const warprsa_programs *programs, FILE *to)
         to, "warprsa_processes", "gauge",
         "Processes that have loaded warprsa. idle: no private operation "
         "yet; other_version: not readable by this warprsa-stat; unknown: its "
-        "counters may not be read.");
+        "counters may not be read");
     for (size_t i = 0; i < programs->count; i++)
         for (unsigned s = 0; s < WARPRSA_PROCESS_STATES; s++)
             fprintf(to, "warprsa_processes{%s,state=\"%s\"} %" PRIu64 "\n",
                     labels_of(&programs->list[i], labels), states[s],
                     programs->list[i].processes[s]);
     describe(to, "warprsa_unreadable_processes", "gauge",
-             "Processes that warprsa-stat may not look at.");
+             "Processes that warprsa-stat may not look at");
     fprintf(to, "warprsa_unreadable_processes %" PRIu64 "\n",
             programs->unreadable);
 }
@@ -79,27 +75,16 @@ static void write_left_out(const warprsa_programs *programs, FILE *to)
 
     describe(to, "warprsa_left_out_processes", "gauge",
              "Processes of a user that were not read, or not all of them: it "
-             "has too many, or too much open in them.");
+             "has too many, or too much open in them");
     for (size_t i = 0; i < users->count; i++)
         fprintf(to, "warprsa_left_out_processes{user=\"%s\"} %" PRIu64 "\n",
                 users->seats[i].label, users->seats[i].left_out);
     describe(to, "warprsa_foreign_counters", "gauge",
              "Counters of a user's making in another user's process: they "
-             "count for nobody.");
+             "count for nobody");
     for (size_t i = 0; i < users->count; i++)
         fprintf(to, "warprsa_foreign_counters{user=\"%s\"} %" PRIu64 "\n",
                 users->seats[i].label, users->seats[i].foreign);
-}
-
-static void write_operation(const warprsa_program *p, const char *route,
-                            unsigned size, uint64_t count, FILE *to)
-{
-    char labels[LABELS_SIZE];
-
-    fprintf(to,
-            "warprsa_operations_total{%s,route=\"%s\",size=\"%s\"} %" PRIu64
-            "\n",
-            labels_of(p, labels), route, sizes[size], count);
 }
 
 static void write_operations(const warprsa_programs *programs, FILE *to)
@@ -108,20 +93,25 @@ static void write_operations(const warprsa_programs *programs, FILE *to)
 
     describe(to, "warprsa_operations_total", "counter",
              "Private operations by where they were computed and by bits of "
-             "the modulus.");
+             "the modulus");
     for (size_t i = 0; i < programs->count; i++) {
         const warprsa_program *p = &programs->list[i];
 
-        for (unsigned s = 0; s <= WARPRSA_CLASSES && !is_daemon(p); s++) {
-            if (s < WARPRSA_CLASSES) {
-                write_operation(p, "gpu", s, p->sum.gpu[s], to);
-                write_operation(p, "ifma", s, p->sum.ifma[s], to);
-            }
-            write_operation(p, "cpu", s, p->sum.cpu[s], to);
+        for (unsigned r = 0; r < WARPRSA_ROUTES && !is_daemon(p); r++) {
+            const warprsa_counter *route = &warprsa_counter_table[r];
+            const _Atomic uint64_t *words =
+                warprsa_counter_words(route, &p->sum);
+
+            for (unsigned s = 0; s < route->words; s++)
+                fprintf(to,
+                        "warprsa_operations_total{%s,route=\"%s\",size=\"%s\"} "
+                        "%" PRIu64 "\n",
+                        labels_of(p, labels), route->name,
+                        warprsa_size_names[s], warprsa_counted(&words[s], 1));
         }
     }
     describe(to, "warprsa_cpu_operations_total", "counter",
-             "Private operations computed on the CPU, by reason.");
+             "Private operations computed on the CPU, by reason");
     for (size_t i = 0; i < programs->count; i++)
         for (unsigned r = 0;
              r < WARPRSA_CPU_REASONS && !is_daemon(&programs->list[i]); r++)
@@ -134,9 +124,8 @@ static void write_operations(const warprsa_programs *programs, FILE *to)
 
 static uint64_t word_at(const warprsa_counters *c, size_t offset)
 {
-    return atomic_load_explicit(
-        (const _Atomic uint64_t *)((const char *)c + offset),
-        memory_order_relaxed);
+    return warprsa_counted((const _Atomic uint64_t *)((const char *)c + offset),
+                           1);
 }
 
 /* Sums the word at this offset over a user's two daemons. False: the user has
@@ -184,16 +173,16 @@ static void write_daemon(const warprsa_programs *programs, FILE *to)
 
     describe(to, "warprsad_operations_total", "counter",
              "Private operations that warprsad has computed for its clients, "
-             "by bits of the modulus.");
+             "by bits of the modulus");
     for (unsigned s = 0; s < WARPRSA_CLASSES; s++) {
-        snprintf(label, sizeof(label), ",size=\"%s\"", sizes[s]);
+        snprintf(label, sizeof(label), ",size=\"%s\"", warprsa_size_names[s]);
         write_daemon_word(programs, "warprsad_operations_total", label,
                           FIELD(gpu[0]) + s * sizeof(uint64_t),
                           FIELD(ifma[0]) + s * sizeof(uint64_t), to);
     }
     describe(to, "warprsad_refused_total", "counter",
              "Private operations that warprsad has left to its clients, by "
-             "reason.");
+             "reason");
     for (unsigned r = 0; r < WARPRSA_CPU_REASONS; r++) {
         const size_t offset = FIELD(cpu_reason[0]) + r * sizeof(uint64_t);
 
@@ -201,10 +190,6 @@ static void write_daemon(const warprsa_programs *programs, FILE *to)
         write_daemon_word(programs, "warprsad_refused_total", label, offset,
                           offset, to);
     }
-    describe(to, "warprsad_clients", "gauge",
-             "Processes that are connected to warprsad.");
-    write_daemon_word(programs, "warprsad_clients", "", FIELD(clients),
-                      FIELD(clients), to);
 }
 
 /* A histogram: its bins, the upper bound of the first bin in units of the
@@ -252,68 +237,58 @@ static void write_histogram(const histogram *h,
     }
 }
 
-#define TIMES(name, help, times, sum)                                          \
+#define TIME_UNIT  1e-9
+#define FIRST_TIME (TIME_UNIT * (1 << WARPRSA_TIME_BIN_SHIFT))
+#define HISTOGRAM(bins, size, sum, metric, help)                               \
     {                                                                          \
-        name, help, WARPRSA_TIME_BINS, FIELD(times),                           \
-            1e-9 * (1 << WARPRSA_TIME_BIN_SHIFT), 1e-9, FIELD(sum), true       \
+        metric, help, size, FIELD(bins),                                       \
+            (size) == WARPRSA_TIME_BINS ? FIRST_TIME : 1,                      \
+            (size) == WARPRSA_TIME_BINS ? TIME_UNIT : 1, FIELD(sum),           \
+            (size) == WARPRSA_TIME_BINS                                        \
     }
 
 static void write_histograms(const warprsa_programs *programs, FILE *to)
 {
-    static const histogram list[] = {
-        {"warprsa_batch_operations", "Operations in a batch.",
-         WARPRSA_HISTOGRAM_BINS, FIELD(batch_sizes), 1, 1,
-         FIELD(batch_operations), false},
-        TIMES("warprsa_queue_seconds",
-              "How long operations waited for a batch.", wait_times, wait_ns),
-        TIMES("warprsa_batch_seconds",
-              "How long operations were in a batch, from when it took them to "
-              "its end.",
-              batch_times, batch_ns),
-        TIMES("warprsa_device_seconds",
-              "How long batches were on the device, from launch to end.",
-              compute_times, compute_ns),
-    };
+#define ROW(...) HISTOGRAM(__VA_ARGS__),
+    static const histogram list[] = {WARPRSA_EACH_HISTOGRAM(ROW)};
+#undef ROW
 
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
         write_histogram(&list[i], programs, to);
 }
 
-/* Writes the metrics that are one word of a program's counters. */
+/* A metric that is one word: of a program, or of its device 0. */
+typedef struct metric {
+    const char *name, *type, *help;
+    size_t offset;
+} metric;
+
+#define TYPE_COUNTER "counter"
+#define TYPE_GAUGE   "gauge"
+#define TYPE_PEAK    "gauge"
+#define METRIC(name, kind, unit, metric, help)                                 \
+    {metric, TYPE_##kind, help, FIELD(name)},
+#define DEVICE_METRIC(name, kind, unit, metric, help)                          \
+    {metric, TYPE_##kind, help, FIELD(device_of[0].name)},
+
 static void write_words(const warprsa_programs *programs, FILE *to)
 {
-    static const struct {
-        const char *name, *type, *help;
-        size_t offset;
-    } list[] = {
-        {"warprsa_batches_total", "counter", "Batches run on devices.",
-         FIELD(batches)},
-        {"warprsa_checks_failed_total", "counter",
-         "Wrong results of a device; none was used.", FIELD(checks_failed)},
-        {"warprsa_device_losses_total", "counter",
-         "How often a device was taken out of use.", FIELD(device_losses)},
-        {"warprsa_devices", "gauge", "Devices in use.", FIELD(devices)},
-        {"warprsa_keys", "gauge", "Keys held.", FIELD(keys)},
-        {"warprsa_keys_loaded_total", "counter", "Keys loaded on a device.",
-         FIELD(keys_loaded)},
-        {"warprsa_keys_wiped_total", "counter", "Keys wiped from a device.",
-         FIELD(keys_wiped)},
-        {"warprsa_keys_evicted_total", "counter",
-         "Keys wiped from a device to make room for others.",
-         FIELD(keys_evicted)},
-        {"warprsa_keys_wrong_total", "counter",
-         "Keys whose own numbers give wrong results.", FIELD(keys_wrong)},
-        {"warprsa_slots", "gauge", "Operations that can be in flight.",
-         FIELD(slots)},
-    };
+    static const metric list[] = {WARPRSA_EACH_COUNTER(METRIC)};
     char labels[LABELS_SIZE];
 
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-        describe(to, list[i].name, list[i].type, list[i].help);
-        for (size_t p = 0; p < programs->count; p++)
-            fprintf(to, "%s{%s} %" PRIu64 "\n", list[i].name,
+        const metric *m = &list[i];
+        const bool of_daemon = strncmp(m->name, "warprsad_", 9) == 0;
+
+        if (m->name[0] == '\0')
+            continue;
+        describe(to, m->name, m->type, m->help);
+        if (of_daemon)
+            write_daemon_word(programs, m->name, "", m->offset, m->offset, to);
+        for (size_t p = 0; p < programs->count && !of_daemon; p++)
+            fprintf(to, "%s{%s} %" PRIu64 "\n", m->name,
                     labels_of(&programs->list[p], labels),
-                    word_at(&programs->list[p].sum, list[i].offset));
+                    word_at(&programs->list[p].sum, m->offset));
     }
 }
 
@@ -329,15 +304,10 @@ static void each_device(const warprsa_programs *programs, device_fn each,
                 each(what, &programs->list[p], d, to);
 }
 
-typedef struct device_word {
-    const char *name, *type, *help;
-    size_t offset; /* of device 0 */
-} device_word;
-
 static void write_device_word(const void *what, const warprsa_program *program,
                               unsigned device, FILE *to)
 {
-    const device_word *word = what;
+    const metric *word = what;
     char labels[LABELS_SIZE];
 
     fprintf(to, "%s{%s,device=\"%u\"} %" PRIu64 "\n", word->name,
@@ -371,49 +341,17 @@ static void write_device_times(const void *what, const warprsa_program *program,
 /* A device that several processes have open is summed over them. */
 static void write_devices(const warprsa_programs *programs, FILE *to)
 {
-    static const device_word words[] = {
-        {"warprsa_device_ready", "gauge", "Processes that use the device.",
-         FIELD(device_of[0].ready)},
-        {"warprsa_device_operations_total", "counter",
-         "Private operations computed by the device.", FIELD(device_of[0].gpu)},
-        {"warprsa_device_running", "gauge",
-         "Private operations that the device has now.",
-         FIELD(device_of[0].running)},
-        {"warprsa_device_batches_total", "counter", "Batches of the device.",
-         FIELD(device_of[0].batches)},
-        {"warprsa_device_lost_total", "counter",
-         "How often the device was taken out of use.",
-         FIELD(device_of[0].losses)},
-        {"warprsa_device_checks_failed_total", "counter",
-         "Wrong results of the device, whatever the cause; none was used.",
-         FIELD(device_of[0].checks_failed)},
-        {"warprsa_device_wrong_total", "counter",
-         "How often the device was taken out of use for wrong results.",
-         FIELD(device_of[0].wrong)},
-        {"warprsa_device_failovers_total", "counter",
-         "Private operations that the device, a remote host, did not do and "
-         "another one got.",
-         FIELD(device_of[0].failovers)},
-        {"warprsa_device_keys", "gauge", "Keys on the device.",
-         FIELD(device_of[0].keys)},
-        {"warprsa_device_sent_bytes_total", "counter",
-         "Bytes sent to a remote host.",
-         FIELD(device_of[0].traffic[WARPRSA_TRAFFIC_SENT])},
-        {"warprsa_device_received_bytes_total", "counter",
-         "Bytes received from a remote host.",
-         FIELD(device_of[0].traffic[WARPRSA_TRAFFIC_RECEIVED])},
-        {"warprsa_device_credit_waits_total", "counter",
-         "Batches for a remote host that had as much in flight as it grants.",
-         FIELD(device_of[0].traffic[WARPRSA_TRAFFIC_CREDIT_WAITS])},
-    };
+    static const metric words[] = {WARPRSA_EACH_DEVICE_COUNTER(DEVICE_METRIC)};
     static const histogram times =
-        TIMES("warprsa_device_batch_seconds",
-              "How long batches were on this device, from launch to end.",
-              device_of[0].compute_times, device_of[0].compute_ns);
+        HISTOGRAM(device_of[0].compute_times, WARPRSA_TIME_BINS,
+                  device_of[0].compute_ns, "warprsa_device_batch_seconds",
+                  "How long batches were on this device, from launch to end");
 
-    describe(to, "warprsa_device_info", "gauge", "The name of a device.");
+    describe(to, "warprsa_device_info", "gauge", "The name of a device");
     each_device(programs, write_device_name, NULL, to);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (words[i].name[0] == '\0')
+            continue;
         describe(to, words[i].name, words[i].type, words[i].help);
         each_device(programs, write_device_word, &words[i], to);
     }

@@ -39,51 +39,26 @@ typedef struct summary {
     uint64_t main_count;
 } summary;
 
-/* What a counter's name without "cpu_" stands for, in words. NULL if it names
- * no reason: cpu_2048, for one, counts by size. */
-static const char *explain(const char *reason)
+static uint64_t word(const _Atomic uint64_t *counter)
 {
-    static const struct {
-        const char *reason, *text;
-    } table[] = {
-        {"route", "sent to the CPU by the router"},
-        {"unsupported_key", "with keys that the GPU does not take"},
-        {"starting", "while the GPU was being opened"},
-        {"no_device", "without a GPU in use"},
-        {"queue_full", "with all of its request slots taken"},
-        {"deadline", "not answered in time"},
-        {"check_failed", "whose result failed its check"},
-        {"error", "after an error"},
-        {"key_cache_full", "with too many keys for the GPU at once"},
-        {"overflow", "because the GPU had too much to do"},
-        {"key_rate", "with more new keys than one user may bring"},
-        {"no_threads", "in a process that may start no threads"},
-        {"wrong_key", "with a key whose numbers are wrong"},
-    };
-
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        if (strcmp(reason, table[i].reason) == 0)
-            return table[i].text;
-    return NULL;
+    return warprsa_counted(counter, 1);
 }
 
-static void summarise(void *arg, const char *name, uint64_t value)
+static summary summarise(const warprsa_counters *c)
 {
-    summary *s = arg;
+    summary s = {
+        .gpu = warprsa_counted(c->gpu, WARPRSA_CLASSES),
+        .ifma = warprsa_counted(c->ifma, WARPRSA_CLASSES),
+        .cpu = warprsa_counted(c->cpu, WARPRSA_CLASSES + 1),
+        .devices = word(&c->devices),
+    };
 
-    if (strcmp(name, "gpu") == 0)
-        s->gpu = value;
-    else if (strcmp(name, "ifma") == 0)
-        s->ifma = value;
-    else if (strcmp(name, "cpu") == 0)
-        s->cpu = value;
-    else if (strcmp(name, "devices") == 0)
-        s->devices = value;
-    else if (strncmp(name, "cpu_", 4) == 0 && value > s->main_count &&
-             explain(name + 4) != NULL) {
-        s->main_count = value;
-        s->main_reason = name + 4;
-    }
+    for (unsigned i = 0; i < WARPRSA_CPU_REASONS; i++)
+        if (word(&c->cpu_reason[i]) > s.main_count) {
+            s.main_count = word(&c->cpu_reason[i]);
+            s.main_reason = warprsa_cpu_reason_phrase((warprsa_cpu_reason)i);
+        }
+    return s;
 }
 
 /* Appends the most frequent reason for the CPU, if there is one. */
@@ -93,8 +68,7 @@ static void add_main_reason(const summary *s, char text[VERDICT_SIZE])
 
     if (s->main_reason != NULL)
         snprintf(text + length, VERDICT_SIZE - length,
-                 "; on the CPU %" PRIu64 " %s", s->main_count,
-                 explain(s->main_reason));
+                 "; on the CPU %" PRIu64 " %s", s->main_count, s->main_reason);
 }
 
 /* Appends how many of the operations the CPUs' vector units computed beside a
@@ -111,13 +85,12 @@ static void add_vector_units(const summary *s, char text[VERDICT_SIZE])
 /* "yes", "no", "no longer" or "not yet", a colon, and why. */
 static void verdict(const warprsa_counters *c, char text[VERDICT_SIZE])
 {
-    summary s = {0};
+    const summary s = summarise(c);
     char device[WARPRSA_COUNTERS_TEXT];
     const char *name = device;
     uint64_t all;
 
     warprsa_counters_device(c, device);
-    warprsa_counters_each(c, summarise, &s);
     if (strncmp(device, "none: ", 6) == 0)
         name = device + 6;
     all = s.gpu + s.ifma + s.cpu;
@@ -176,19 +149,12 @@ static void print_histogram(const warprsa_counters *c)
     }
 }
 
-static uint64_t word(const _Atomic uint64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 /* Prints one line: the state of a device, and how quick it was since
  * `before`. */
 static void print_device(unsigned number, const char *name,
                          const warprsa_device_counters *now,
                          const warprsa_device_counters *before)
 {
-    const _Atomic uint64_t *traffic = now->traffic;
-
     printf("  device %u, %s: %s, %.0f operations/s, p50 %.2f ms, p99 %.2f ms, "
            "%" PRIu64 " in flight",
            number, name, word(&now->ready) != 0 ? "ready" : "out of use",
@@ -196,13 +162,11 @@ static void print_device(unsigned number, const char *name,
            (double)warprsa_times_quantile(now->compute_times, 50) / 1e6,
            (double)warprsa_times_quantile(now->compute_times, 99) / 1e6,
            word(&now->running));
-    if (word(&traffic[WARPRSA_TRAFFIC_SENT]) != 0)
+    if (word(&now->sent_bytes) != 0)
         printf(", %" PRIu64 " bytes sent, %" PRIu64 " received, %" PRIu64
                " waits for credit, %" PRIu64 " operations went elsewhere",
-               word(&traffic[WARPRSA_TRAFFIC_SENT]),
-               word(&traffic[WARPRSA_TRAFFIC_RECEIVED]),
-               word(&traffic[WARPRSA_TRAFFIC_CREDIT_WAITS]),
-               word(&now->failovers));
+               word(&now->sent_bytes), word(&now->received_bytes),
+               word(&now->credit_waits), word(&now->failovers));
     printf("\n");
 }
 
@@ -222,13 +186,13 @@ static void print_devices(const warprsa_counters *now,
 static void json_counter(void *arg, const char *name, uint64_t value)
 {
     (void)arg;
-    printf("\"%s\": %" PRIu64 ", ", name, value);
+    printf(", \"%s\": %" PRIu64, name, value);
 }
 
 static void json_list(const char *name, const _Atomic uint64_t *list,
                       size_t count)
 {
-    printf("\"%s\": [", name);
+    printf(", \"%s\": [", name);
     for (size_t i = 0; i < count; i++)
         printf("%s%" PRIu64, i == 0 ? "" : ", ", (uint64_t)list[i]);
     printf("]");
@@ -256,17 +220,13 @@ static void print_json(const warprsa_reading *process, uid_t owner,
            yes && !is_ifma(device) ? "true" : "false",
            yes && is_ifma(device) ? "true" : "false", text, device);
     if (owner == WARPRSA_USER_UNKNOWN)
-        printf("\"user\": null, ");
+        printf("\"user\": null");
     else
-        printf("\"user\": %u, ", (unsigned)owner);
+        printf("\"user\": %u", (unsigned)owner);
     warprsa_counters_each(c, json_counter, NULL);
-    json_list("batch_sizes", c->batch_sizes, WARPRSA_HISTOGRAM_BINS);
-    printf(", ");
-    json_list("wait_times", c->wait_times, WARPRSA_TIME_BINS);
-    printf(", ");
-    json_list("batch_times", c->batch_times, WARPRSA_TIME_BINS);
-    printf(", ");
-    json_list("compute_times", c->compute_times, WARPRSA_TIME_BINS);
+#define LIST(name, bins, ...) json_list(#name, c->name, bins);
+    WARPRSA_EACH_HISTOGRAM(LIST)
+#undef LIST
     printf("}");
 }
 
@@ -345,8 +305,8 @@ static void print_why_not(const warprsa_reading *process)
             "was forked from a process that uses warprsa, and has made no "
             "private RSA operation itself",
         [WARPRSA_UNKNOWN] = NOT_KNOWN,
-        [WARPRSA_OTHER_VERSION] = "uses another version of warprsa than this "
-                                  "warprsa-stat understands",
+        [WARPRSA_OTHER_COUNTERS] = "uses another version of warprsa than this "
+                                   "warprsa-stat understands",
         [WARPRSA_NO_PROCESS] = "does not exist",
         [WARPRSA_NO_PERMISSION] =
             "may not be looked at: run warprsa-stat as its user or as root",

@@ -176,7 +176,7 @@ static void consider(search *s, const warprsa_counters *block, bool named,
     maker = warprsa_subuids_owner(&s->reader->subuids, maker);
     if (!is_block && !named)
         return;
-    if (!is_block || block->version != WARPRSA_COUNTERS_VERSION)
+    if (!is_block || block->version != warprsa_counters_version())
         s->other_version |= is_own(s, maker);
     else if (block->serving_pid == pid)
         return; /* shown as its parent's */
@@ -344,7 +344,7 @@ static warprsa_found look(search *s)
     if (s->own > 0)
         return WARPRSA_FOUND;
     if (s->other_version)
-        return WARPRSA_OTHER_VERSION;
+        return WARPRSA_OTHER_COUNTERS;
     if (s->inherited)
         return WARPRSA_INHERITED;
     if (!s->module)

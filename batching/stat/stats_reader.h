@@ -29,7 +29,7 @@ typedef enum warprsa_found {
     WARPRSA_NOT_COUNTING, /* the module is mapped; no operation yet */
     WARPRSA_INHERITED,    /* only a block of the process it was forked from */
     WARPRSA_UNKNOWN,      /* the module is mapped; counters may not be read */
-    WARPRSA_OTHER_VERSION,
+    WARPRSA_OTHER_COUNTERS,
     WARPRSA_NO_PROCESS,
     WARPRSA_NO_PERMISSION,
     WARPRSA_NOT_LOOKED_AT, /* its user's allowance is used up */

@@ -68,13 +68,12 @@ static bool wait_for(const load_options *options, const load_subject *subject)
         warprsa_clock_ns() + (uint64_t)(1e9 * options->devices_seconds);
     load_counters now = load_subject_counters(subject);
 
-    while (now.value[LOAD_COUNT_DEVICES] < options->devices &&
-           now.value[LOAD_COUNT_CPU_NO_DEVICE] == 0 &&
+    while (now.devices < options->devices && now.cpu_no_device == 0 &&
            warprsa_clock_ns() < give_up_ns) {
         usleep(NAP_US);
         now = load_subject_counters(subject);
     }
-    return now.value[LOAD_COUNT_DEVICES] >= options->devices;
+    return now.devices >= options->devices;
 }
 
 void load_devices_wait(const load_options *options, const load_keys *keys,

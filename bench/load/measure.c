@@ -126,9 +126,8 @@ static void watch_window(measurement *m)
         sample.rate = 1e9 * (double)(now.completed - before.completed) /
                       (double)(now.at_ns - before.at_ns);
         sample.use = now.use;
-        for (int i = 0; i < LOAD_COUNTERS; i++)
-            sample.counters.value[i] =
-                now.counters.value[i] - first.counters.value[i];
+        sample.counters = load_counters_between(&first.counters, &now.counters,
+                                                &now.counters);
         for (unsigned i = 0; i < m->result.threads; i++)
             sample.failed += atomic_load_explicit(&m->workers[i].failed,
                                                   memory_order_relaxed);
@@ -148,8 +147,7 @@ static void subtract(load_result *result, const reading *start,
     result->switches = end->use.switches - start->use.switches;
     result->device =
         load_on_device(&end->counters) - load_on_device(&start->counters);
-    result->cpu = end->counters.value[LOAD_COUNT_CPU] -
-                  start->counters.value[LOAD_COUNT_CPU];
+    result->cpu = end->counters.cpu - start->counters.cpu;
     result->memory_kib = end->use.memory_kib;
     result->descriptors = end->use.descriptors;
 }
@@ -199,18 +197,17 @@ static void clear_workers(measurement *m)
 
 /* Sets what the provider has counted, and how much of what was asked of it it
  * has not counted. */
-static void count(measurement *m, const load_counters *before, uint64_t devices)
+static void count(measurement *m, const load_counters *before,
+                  const load_counters *window_end)
 {
     load_counters after = load_subject_counters(m->subject);
     load_result *result = &m->result;
 
-    for (int i = 0; i < LOAD_COUNTERS; i++)
-        result->counters.value[i] = after.value[i] - before->value[i];
-    result->counters.value[LOAD_COUNT_DEVICES] = devices;
+    result->counters = load_counters_between(before, &after, window_end);
     if (!m->subject->options->is_default)
-        result->uncounted = (int64_t)(result->started - result->lost) -
-                            (int64_t)(load_on_device(&result->counters) +
-                                      result->counters.value[LOAD_COUNT_CPU]);
+        result->uncounted =
+            (int64_t)(result->started - result->lost) -
+            (int64_t)(load_on_device(&result->counters) + result->counters.cpu);
 }
 
 static void measure_one(measurement *m)
@@ -227,7 +224,7 @@ static void measure_one(measurement *m)
     end = read_now(m);
     subtract(&m->result, &start, &end);
     end_workers(m);
-    count(m, &before, end.counters.value[LOAD_COUNT_DEVICES]);
+    count(m, &before, &end.counters);
     clear_workers(m);
 }
 

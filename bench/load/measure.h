@@ -29,7 +29,8 @@ typedef struct load_result {
     /* Private operations that were made but not counted by a module: 0 if all
      * is well. */
     int64_t uncounted;
-    load_counters counters; /* but the last one: devices at the window's end */
+    load_counters
+        counters; /* what is no number of events: at the window's end */
     uint64_t memory_kib;
     unsigned descriptors;
 } load_result;

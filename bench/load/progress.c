@@ -57,11 +57,9 @@ void load_progress(const load_options *options, const load_sample *sample)
             "%s,%u,%u,%.0f,%.2f,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64
             ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u\n",
             name, result->run, result->in_flight, result->offered, sample->at,
-            sample->rate, sample->failed,
-            sample->counters.value[LOAD_COUNT_GPU],
-            sample->counters.value[LOAD_COUNT_CPU],
-            sample->counters.value[LOAD_COUNT_DEVICE_LOSSES],
-            sample->counters.value[LOAD_COUNT_DEVICES], sample->use.memory_kib,
+            sample->rate, sample->failed, sample->counters.gpu,
+            sample->counters.cpu, sample->counters.device_losses,
+            sample->counters.devices, sample->use.memory_kib,
             sample->use.descriptors);
     close_samples(options, file);
 }

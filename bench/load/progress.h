@@ -15,7 +15,7 @@ typedef struct load_sample {
     double rate;               /* since the sample before */
     uint64_t failed;
     load_process_use use;
-    load_counters counters; /* since the window's start */
+    load_counters counters; /* events since the window's start; others now */
 } load_sample;
 
 /* Prints a line on stderr, and adds a row to the file options->samples if that

@@ -23,7 +23,7 @@ typedef struct column {
 } column;
 
 enum {
-    COLUMNS_MAX = 64,
+    COLUMNS_MAX = 40 + LOAD_COUNTERS,
 };
 
 typedef struct row {
@@ -111,34 +111,9 @@ static void add_setting(row *row, const load_options *o, const load_result *r)
 
 static void add_counters(row *row, const load_result *r)
 {
-    static const char *const names[LOAD_COUNTERS] = {
-        "gpu",
-        "ifma",
-        "cpu",
-        "cpu_route",
-        "cpu_unsupported_key",
-        "cpu_starting",
-        "cpu_no_device",
-        "cpu_queue_full",
-        "cpu_deadline",
-        "cpu_check_failed",
-        "cpu_error",
-        "cpu_key_cache_full",
-        "cpu_overflow",
-        "cpu_key_rate",
-        "cpu_wrong_key",
-        "batches",
-        "wait_ns",
-        "compute_ns",
-        "keys_loaded",
-        "keys_evicted",
-        "checks_failed",
-        "device_losses",
-        "devices",
-    };
-
     for (int i = 0; i < LOAD_COUNTERS; i++)
-        add(row, names[i], false, "%" PRIu64, r->counters.value[i]);
+        add(row, load_counter_table[i].name, false, "%" PRIu64,
+            r->counters.value[i]);
 }
 
 static void add_results(row *row, const load_result *r)

@@ -18,31 +18,13 @@
 
 #include "tests/configuration.h"
 
-const char *const load_counter_names[LOAD_COUNTERS] = {
-    "warprsa-gpu",
-    "warprsa-ifma",
-    "warprsa-cpu",
-    "warprsa-cpu-route",
-    "warprsa-cpu-unsupported-key",
-    "warprsa-cpu-starting",
-    "warprsa-cpu-no-device",
-    "warprsa-cpu-queue-full",
-    "warprsa-cpu-deadline",
-    "warprsa-cpu-check-failed",
-    "warprsa-cpu-error",
-    "warprsa-cpu-key-cache-full",
-    "warprsa-cpu-overflow",
-    "warprsa-cpu-key-rate",
-    "warprsa-cpu-wrong-key",
-    "warprsa-batches",
-    "warprsa-wait-ns",
-    "warprsa-compute-ns",
-    "warprsa-keys-loaded",
-    "warprsa-keys-evicted",
-    "warprsa-checks-failed",
-    "warprsa-device-losses",
-    "warprsa-devices",
-};
+#define IS_SUM_COUNTER        true
+#define IS_SUM_GAUGE          false
+#define IS_SUM_PEAK           false
+#define ROW(name, kind, ...)  {#name, IS_SUM_##kind},
+#define REASON(id, name, ...) {"cpu_" #name, true},
+const load_counter load_counter_table[LOAD_COUNTERS] = {WARPRSA_EACH_ROUTE(
+    ROW) WARPRSA_EACH_REASON(REASON) WARPRSA_EACH_COUNTER(ROW)};
 
 static bool write_settings(FILE *file, const char *module, const char *settings)
 {
@@ -112,20 +94,34 @@ load_counters load_subject_counters(const load_subject *subject)
 {
     load_counters counters = {0};
     OSSL_PARAM request[LOAD_COUNTERS + 1];
+    char names[LOAD_COUNTERS][WARPRSA_COUNTER_NAME_SIZE];
 
     if (subject->options->is_default)
         return counters;
-    for (int i = 0; i < LOAD_COUNTERS; i++)
-        request[i] = OSSL_PARAM_construct_uint64(load_counter_names[i],
-                                                 &counters.value[i]);
+    for (int i = 0; i < LOAD_COUNTERS; i++) {
+        warprsa_counter_parameter(load_counter_table[i].name, names[i]);
+        request[i] = OSSL_PARAM_construct_uint64(names[i], &counters.value[i]);
+    }
     request[LOAD_COUNTERS] = OSSL_PARAM_construct_end();
     if (!OSSL_PROVIDER_get_params(subject->provider, request))
         load_fail("the provider doesn't give its counters");
     for (int i = 0; i < LOAD_COUNTERS; i++)
         if (!OSSL_PARAM_modified(&request[i]))
-            load_fail("the provider has no counter \"%s\"",
-                      load_counter_names[i]);
+            load_fail("the provider has no counter \"%s\"", names[i]);
     return counters;
+}
+
+load_counters load_counters_between(const load_counters *from,
+                                    const load_counters *to,
+                                    const load_counters *now)
+{
+    load_counters between;
+
+    for (int i = 0; i < LOAD_COUNTERS; i++)
+        between.value[i] = load_counter_table[i].is_sum
+                               ? to->value[i] - from->value[i]
+                               : now->value[i];
+    return between;
 }
 
 bool load_subject_uses_devices(const load_subject *subject)

@@ -12,47 +12,48 @@
 
 #include <openssl/provider.h>
 
+#include "batching/queue/counter_table.h"
 #include "bench/load/options.h"
 
-/* The counters that are reported; their names are in load_counter_names. */
-typedef enum load_counter {
-    LOAD_COUNT_GPU,
-    LOAD_COUNT_IFMA,
-    LOAD_COUNT_CPU,
-    LOAD_COUNT_CPU_ROUTE,
-    LOAD_COUNT_CPU_UNSUPPORTED_KEY,
-    LOAD_COUNT_CPU_STARTING,
-    LOAD_COUNT_CPU_NO_DEVICE,
-    LOAD_COUNT_CPU_QUEUE_FULL,
-    LOAD_COUNT_CPU_DEADLINE,
-    LOAD_COUNT_CPU_CHECK_FAILED,
-    LOAD_COUNT_CPU_ERROR,
-    LOAD_COUNT_CPU_KEY_CACHE_FULL,
-    LOAD_COUNT_CPU_OVERFLOW,
-    LOAD_COUNT_CPU_KEY_RATE,
-    LOAD_COUNT_CPU_WRONG_KEY,
-    LOAD_COUNT_BATCHES,
-    LOAD_COUNT_WAIT_NS,    /* for a batch, of all operations together */
-    LOAD_COUNT_COMPUTE_NS, /* of all batches together */
-    LOAD_COUNT_KEYS_LOADED,
-    LOAD_COUNT_KEYS_EVICTED,
-    LOAD_COUNT_CHECKS_FAILED,
-    LOAD_COUNT_DEVICE_LOSSES,
-    LOAD_COUNT_DEVICES,
-    LOAD_COUNTERS
-} load_counter;
+enum {
+#define ONE(...) +1
+    LOAD_COUNTERS = 0 WARPRSA_EACH_ROUTE(ONE) WARPRSA_EACH_REASON(ONE)
+        WARPRSA_EACH_COUNTER(ONE),
+#undef ONE
+};
 
-/* The names of the provider's parameters. */
-extern const char *const load_counter_names[LOAD_COUNTERS];
-
-typedef struct load_counters {
+/* The provider's counters, by their names and in the table's order. */
+typedef union load_counters {
+    struct {
+#define WORD(name, ...)       uint64_t name;
+#define REASON(id, name, ...) uint64_t cpu_##name;
+        WARPRSA_EACH_ROUTE(WORD)
+        WARPRSA_EACH_REASON(REASON)
+        WARPRSA_EACH_COUNTER(WORD)
+#undef WORD
+#undef REASON
+    };
     uint64_t value[LOAD_COUNTERS];
 } load_counters;
+
+/* Their names, and whether one is a number of events, whose difference between
+ * two points in time says something. */
+typedef struct load_counter {
+    const char *name;
+    bool is_sum;
+} load_counter;
+extern const load_counter load_counter_table[LOAD_COUNTERS];
+
+/* What was counted from one point in time to another, and those that count no
+ * events as they were at a third. */
+load_counters load_counters_between(const load_counters *from,
+                                    const load_counters *to,
+                                    const load_counters *now);
 
 /* How many operations devices have answered, whatever their engine. */
 static inline uint64_t load_on_device(const load_counters *counters)
 {
-    return counters->value[LOAD_COUNT_GPU] + counters->value[LOAD_COUNT_IFMA];
+    return counters->gpu + counters->ifma;
 }
 
 typedef struct load_subject {

@@ -55,7 +55,7 @@ static void fill(warprsa_seen *seen, const uint8_t *data)
 static void write_file(const char *path, const uint8_t *data, size_t size)
 {
     static warprsa_seen seen;
-    head h = {"warprsa", WARPRSA_COUNTERS_VERSION, sizeof(seen), data[1]};
+    head h = {"warprsa", warprsa_counters_version(), sizeof(seen), data[1]};
     FILE *file = fopen(path, "w");
     size_t cut = data[2] | (size_t)data[3] << 8;
 

@@ -41,7 +41,7 @@ static void become(uid_t uid)
 static void fill(warprsa_counters *c, pid_t pid, unsigned number)
 {
     memcpy(c->magic, warprsa_counters_magic, sizeof(c->magic));
-    c->version = WARPRSA_COUNTERS_VERSION;
+    c->version = warprsa_counters_version();
     c->pid = (uint64_t)pid;
     c->created_ns = number + 1;
     c->gpu[WARPRSA_CLASS_2048] = 1000000000000;

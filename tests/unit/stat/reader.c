@@ -40,7 +40,7 @@ static void look(uint64_t *allowance)
 /* A memory file of this name with counters of this process. */
 static int make_file(const char *name, uint64_t created_ns)
 {
-    warprsa_counters c = {.version = WARPRSA_COUNTERS_VERSION,
+    warprsa_counters c = {.version = warprsa_counters_version(),
                           .pid = (uint64_t)getpid(),
                           .created_ns = created_ns};
     int fd = memfd_create(name, MFD_CLOEXEC);
@@ -192,7 +192,7 @@ static void go_down(size_t length)
  * which looks like the line of a mapping that is a block. */
 static void a_line_in_a_line(void **state)
 {
-    static warprsa_counters block = {.version = WARPRSA_COUNTERS_VERSION};
+    static warprsa_counters block;
     char top[] = "/tmp/warprsa.XXXXXX", name[256];
     void *map;
     int fd;
@@ -201,6 +201,7 @@ static void a_line_in_a_line(void **state)
     if (emulator()[0] != '\0')
         skip();
     memcpy(block.magic, warprsa_counters_magic, sizeof(block.magic));
+    block.version = warprsa_counters_version();
     block.pid = (uint64_t)getpid();
     snprintf(name, sizeof(name), "%lx-%lx rw-s 0 %x:%x 1 ",
              (unsigned long)&block, (unsigned long)(&block + 1),
