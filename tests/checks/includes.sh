@@ -36,8 +36,7 @@ sound_tree() {
     put gpu/kernels/two/two.h
     include gpu/select/choice.h gpu/engine.h gpu/kernels/one/one.h
     include batching/queue/queue.h gpu/engine.h batching/base/ring.h
-    include batching/queue/queue_private.h batching/queue/queue.h
-    include batching/queue/queue.c batching/queue/queue_private.h
+    include batching/queue/queue.c batching/queue/queue.h
     include batching/daemon/wire/shm.h batching/queue/queue.h
     include batching/daemon/client/client.h batching/daemon/wire/shm.h
     include provider/core.h batching/daemon/client/client.h

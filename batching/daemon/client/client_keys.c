@@ -1,13 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client's keys: found by id, counted, sent to the daemon before their first
- * use on a connection.
+ * A client's keys; see client_keys.h.
  */
+#include "batching/daemon/client/client_keys.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "batching/daemon/client/client_private.h"
 
 /* With the lock held. */
 static warprsa_backend_key *find_key(struct warprsa_backend_key_list *bucket,

@@ -1,18 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client's notifiers: a socket for each wait context of async jobs, whose
- * other end the daemon has. A job waits until the socket is readable: the
- * daemon has written to its end, or closed it.
- *
- * The daemon makes both ends and sends one. A client asks for notifiers before
- * it needs them, since a thread that needs one may be an event loop.
+ * A client's notifiers; see client_notifiers.h.
  */
+#include "batching/daemon/client/client_notifiers.h"
+
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "batching/daemon/client/client_private.h"
 #include "batching/daemon/wire/message.h"
 
 enum {

@@ -1,12 +1,16 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A client's requests: submitting them, and collecting or waiting for answers.
+ * A client's requests; see client_requests.h.
  */
+#include "batching/daemon/client/client_requests.h"
+
 #include <string.h>
 
 #include "batching/base/clock.h"
-#include "batching/daemon/client/client_private.h"
+#include "batching/daemon/client/client_connect.h"
+#include "batching/daemon/client/client_keys.h"
+#include "batching/daemon/client/client_notifiers.h"
 
 enum {
     /* How much longer than the deadline a caller sleeps. If the daemon has the

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
-#include "batching/daemon/client/client_private.h"
+#include "batching/daemon/client/client_state.h"
 #include "batching/daemon/server/user_quota.h"
 #include "batching/queue/queue_core.h"
 
