@@ -11,9 +11,7 @@
 #include <openssl/err.h>
 
 #include "provider/callers_context.h"
-#include "provider/context.h"
-#include "provider/errors.h"
-#include "provider/function_table.h"
+#include "provider/forwarding.h"
 
 typedef OSSL_FUNC_asym_cipher_encrypt_init_fn init_fn;
 
@@ -94,9 +92,8 @@ static void *begin_in_callers(const cipher *ours, bool fresh,
     if (wrapped != NULL &&
         (ours->init(wrapped, ours->key, fresh ? params : NULL) <= 0 ||
          (!fresh &&
-          (!warprsa_params_copy(functions->get_ctx_params, ours->wrapped,
-                                functions->set_ctx_params, wrapped) ||
-           functions->set_ctx_params(wrapped, params) <= 0)))) {
+          !warprsa_params_copy(functions->get_ctx_params, ours->wrapped,
+                               functions->set_ctx_params, wrapped, params)))) {
         functions->freectx(wrapped);
         return NULL;
     }
@@ -152,40 +149,16 @@ static int set_params(cipher *ours, const OSSL_PARAM params[])
 INIT(encrypt_init)
 INIT(decrypt_init)
 
-static int set_ctx_params(void *ctx, const OSSL_PARAM params[])
-{
-    cipher *ours = ctx;
-
-    if (ours == NULL)
-        return 0;
-    WARPRSA_RETURN_INT(ours->context, set_params(ours, params));
-}
+WARPRSA_SET_CTX_PARAMS(cipher)
 
 /* ---- functions that only forward: same name, same arguments ---- */
 
-#define FORWARD(name, parameters, ...)                                         \
-    static int name parameters                                                 \
-    {                                                                          \
-        const cipher *ours = ctx;                                              \
-        if (ours == NULL)                                                      \
-            return 0;                                                          \
-        WARPRSA_RETURN_INT(ours->context,                                      \
-                           ours->functions->name(ours->wrapped, __VA_ARGS__)); \
-    }
-#define ONCE(name)                                                             \
-    FORWARD(name,                                                              \
-            (void *ctx, unsigned char *result, size_t *length, size_t size,    \
-             const unsigned char *from, size_t from_length),                   \
-            result, length, size, from, from_length)
+WARPRSA_FORWARD_ONCE(cipher, encrypt)
+WARPRSA_FORWARD_ONCE(cipher, decrypt)
+WARPRSA_FORWARD(cipher, get_ctx_params, (void *ctx, OSSL_PARAM params[]),
+                (ours->wrapped, params))
 
-ONCE(encrypt)
-ONCE(decrypt)
-FORWARD(get_ctx_params, (void *ctx, OSSL_PARAM params[]), params)
-
-#define ENTRY(ID, name)                                                        \
-    {                                                                          \
-        OSSL_FUNC_ASYM_CIPHER_##ID, WARPRSA_FUNCTION(name)                     \
-    }
+#define ENTRY(ID, name) WARPRSA_ENTRY(ASYM_CIPHER, ID, name)
 static const OSSL_DISPATCH for_all[] = {
     ENTRY(ENCRYPT_INIT, encrypt_init),
     ENTRY(ENCRYPT, encrypt),
@@ -206,34 +179,19 @@ static const OSSL_DISPATCH for_all[] = {
         warprsa_context *context = provctx;                                    \
         WARPRSA_RETURN_POINTER(context, cipher_new(context, i));               \
     }                                                                          \
-    static const OSSL_PARAM *gettable_##i(void *ctx, void *provctx)            \
-    {                                                                          \
-        const warprsa_context *context = provctx;                              \
-        const cipher *ours = ctx;                                              \
-        return context->algorithms.ciphers[i].gettable_ctx_params(             \
-            ours == NULL ? NULL : ours->wrapped, context->wrapped_provctx);    \
-    }                                                                          \
-    static const OSSL_PARAM *settable_##i(void *ctx, void *provctx)            \
-    {                                                                          \
-        const warprsa_context *context = provctx;                              \
-        const cipher *ours = ctx;                                              \
-        return context->algorithms.ciphers[i].settable_ctx_params(             \
-            ours == NULL ? NULL : ours->wrapped, context->wrapped_provctx);    \
-    }
+    WARPRSA_FORWARD_LIST(cipher, ciphers, gettable_ctx_params, i)              \
+    WARPRSA_FORWARD_LIST(cipher, ciphers, settable_ctx_params, i)
 WARPRSA_EACH_ALGORITHM(DEFINE)
 
 #define ENTRIES(i)                                                             \
     {ENTRY(NEWCTX, newctx_##i),                                                \
-     ENTRY(GETTABLE_CTX_PARAMS, gettable_##i),                                 \
-     ENTRY(SETTABLE_CTX_PARAMS, settable_##i),                                 \
+     ENTRY(GETTABLE_CTX_PARAMS, gettable_ctx_params_##i),                      \
+     ENTRY(SETTABLE_CTX_PARAMS, settable_ctx_params_##i),                      \
      {0, NULL}},
 static const OSSL_DISPATCH for_one[WARPRSA_ALGORITHMS_MAX][4] = {
     WARPRSA_EACH_ALGORITHM(ENTRIES)};
 
-#define READ(ID, name)                                                         \
-    functions->name =                                                          \
-        (OSSL_FUNC_asym_cipher_##name##_fn *)warprsa_function_find(            \
-            table, OSSL_FUNC_ASYM_CIPHER_##ID);
+#define READ(ID, name) WARPRSA_READ(ASYM_CIPHER, asym_cipher, ID, name)
 
 OSSL_DISPATCH *warprsa_asym_cipher_wrap(warprsa_algorithms *algorithms,
                                         unsigned index,

@@ -166,7 +166,8 @@ static bool copy_label(warprsa_get_params_fn *get, void *from,
 }
 
 bool warprsa_params_copy(warprsa_get_params_fn *get, void *from,
-                         warprsa_set_params_fn *set, void *to)
+                         warprsa_set_params_fn *set, void *to,
+                         const OSSL_PARAM params[])
 {
     char padding[NAME_SIZE], digest[NAME_SIZE], mgf1[NAME_SIZE];
 
@@ -180,11 +181,13 @@ bool warprsa_params_copy(warprsa_get_params_fn *get, void *from,
     if (strcmp(mgf1, digest) != 0 &&
         !set_text(set, to, OSSL_PKEY_PARAM_MGF1_DIGEST, mgf1))
         return false;
-    if (strcmp(padding, OSSL_PKEY_RSA_PAD_MODE_PSS) == 0)
-        return copy_salt_length(get, from, set, to);
-    if (strcmp(padding, OSSL_PKEY_RSA_PAD_MODE_OAEP) == 0)
-        return copy_label(get, from, set, to);
-    return true;
+    if (strcmp(padding, OSSL_PKEY_RSA_PAD_MODE_PSS) == 0 &&
+        !copy_salt_length(get, from, set, to))
+        return false;
+    if (strcmp(padding, OSSL_PKEY_RSA_PAD_MODE_OAEP) == 0 &&
+        !copy_label(get, from, set, to))
+        return false;
+    return set(to, params) > 0;
 }
 
 int warprsa_attempt_end(int result, void **wrapped, void *moved,

@@ -36,11 +36,13 @@ bool warprsa_callers_keep_keys(const warprsa_context *context);
 bool warprsa_params_name_digest(const OSSL_PARAM params[]);
 
 /* Sets, in the operation context `to`, what has been set in `from`: padding,
- * digests, and salt length or label. False: it can't be done. One thread. */
+ * digests, and salt length or label; then `params`. False: it can't be done.
+ * One thread. */
 typedef int warprsa_get_params_fn(void *ctx, OSSL_PARAM params[]);
 typedef int warprsa_set_params_fn(void *ctx, const OSSL_PARAM params[]);
 bool warprsa_params_copy(warprsa_get_params_fn *get, void *from,
-                         warprsa_set_params_fn *set, void *to);
+                         warprsa_set_params_fn *set, void *to,
+                         const OSSL_PARAM params[]);
 
 /*
  * Ends an attempt on the operation context *wrapped, which began with

@@ -11,8 +11,7 @@
 #include <openssl/params.h>
 
 #include "provider/callers_context.h"
-#include "provider/errors.h"
-#include "provider/function_table.h"
+#include "provider/forwarding.h"
 #include "provider/key.h"
 #include "provider/rsa_method.h"
 
@@ -302,10 +301,7 @@ static void gen_cleanup(void *genctx)
  * setter of parameters would change a key after its size class was found. The
  * default provider has no others.
  */
-#define ENTRY(ID, function)                                                    \
-    {                                                                          \
-        OSSL_FUNC_KEYMGMT_##ID, WARPRSA_FUNCTION(function)                     \
-    }
+#define ENTRY(ID, name) WARPRSA_ENTRY(KEYMGMT, ID, name)
 static const OSSL_DISPATCH for_all[] = {
     ENTRY(FREE, key_free),
     ENTRY(GET_PARAMS, key_get_params),
@@ -340,13 +336,7 @@ static const OSSL_DISPATCH for_all[] = {
         WARPRSA_RETURN_POINTER(                                                \
             context, generation_new(context, type, selection, params));        \
     }                                                                          \
-    static const OSSL_PARAM *gen_settable_##type(void *genctx, void *provctx)  \
-    {                                                                          \
-        const generation *gen = genctx;                                        \
-        const warprsa_context *context = provctx;                              \
-        return context->algorithms.keymgmts[type].gen_settable_params(         \
-            gen == NULL ? NULL : gen->wrapped, context->wrapped_provctx);      \
-    }                                                                          \
+    WARPRSA_FORWARD_LIST(generation, keymgmts, gen_settable_params, type)      \
     static const OSSL_PARAM *gettable_##type(void *provctx)                    \
     {                                                                          \
         const warprsa_context *context = provctx;                              \
@@ -359,7 +349,7 @@ DEFINE(1)
 #define ENTRIES(type)                                                          \
     {                                                                          \
         ENTRY(NEW, new_##type), ENTRY(GEN_INIT, gen_init_##type),              \
-            ENTRY(GEN_SETTABLE_PARAMS, gen_settable_##type),                   \
+            ENTRY(GEN_SETTABLE_PARAMS, gen_settable_params_##type),            \
             ENTRY(GETTABLE_PARAMS, gettable_##type),                           \
         {                                                                      \
             0, NULL                                                            \
@@ -368,9 +358,7 @@ DEFINE(1)
 static const OSSL_DISPATCH for_one[WARPRSA_KEY_TYPES][5] = {ENTRIES(0),
                                                             ENTRIES(1)};
 
-#define READ(ID, name)                                                         \
-    functions->name = (OSSL_FUNC_keymgmt_##name##_fn *)warprsa_function_find(  \
-        table, OSSL_FUNC_KEYMGMT_##ID);
+#define READ(ID, name) WARPRSA_READ(KEYMGMT, keymgmt, ID, name)
 
 OSSL_DISPATCH *warprsa_keymgmt_wrap(warprsa_algorithms *algorithms,
                                     unsigned type, const OSSL_DISPATCH *table)

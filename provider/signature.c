@@ -14,9 +14,7 @@
 #include <openssl/params.h>
 
 #include "provider/callers_context.h"
-#include "provider/context.h"
-#include "provider/errors.h"
-#include "provider/function_table.h"
+#include "provider/forwarding.h"
 
 typedef OSSL_FUNC_signature_sign_init_fn init_fn;
 typedef OSSL_FUNC_signature_digest_sign_init_fn digest_init_fn;
@@ -164,9 +162,8 @@ static void *copy_to_callers(const signature *ours, const OSSL_PARAM params[])
         return NULL;
     wrapped = begin_in_callers(ours, digest[0] != '\0' ? digest : NULL, NULL);
     if (wrapped != NULL &&
-        (!warprsa_params_copy(functions->get_ctx_params, ours->wrapped,
-                              functions->set_ctx_params, wrapped) ||
-         functions->set_ctx_params(wrapped, params) <= 0)) {
+        !warprsa_params_copy(functions->get_ctx_params, ours->wrapped,
+                             functions->set_ctx_params, wrapped, params)) {
         functions->freectx(wrapped);
         return NULL;
     }
@@ -216,14 +213,7 @@ static int set_params(signature *ours, const OSSL_PARAM params[])
     return settle(ours, result, moved);
 }
 
-static int set_ctx_params(void *ctx, const OSSL_PARAM params[])
-{
-    signature *ours = ctx;
-
-    if (ours == NULL)
-        return 0;
-    WARPRSA_RETURN_INT(ours->context, set_params(ours, params));
-}
+WARPRSA_SET_CTX_PARAMS(signature)
 
 #define INIT(name)                                                             \
     static int name(void *ctx, void *key, const OSSL_PARAM params[])           \
@@ -256,15 +246,8 @@ DIGEST_INIT(digest_verify_init)
 
 /* ---- functions that only forward: same name, same arguments ---- */
 
-#define FORWARD(name, parameters, ...)                                         \
-    static int name parameters                                                 \
-    {                                                                          \
-        const signature *ours = ctx;                                           \
-        if (ours == NULL)                                                      \
-            return 0;                                                          \
-        WARPRSA_RETURN_INT(ours->context,                                      \
-                           ours->functions->name(ours->wrapped, __VA_ARGS__)); \
-    }
+#define FORWARD(name, ...) WARPRSA_FORWARD(signature, name, __VA_ARGS__)
+#define SIGN_ONCE(name)    WARPRSA_FORWARD_ONCE(signature, name)
 #define UPDATE(name)                                                           \
     static int name(void *ctx, const unsigned char *data, size_t length)       \
     {                                                                          \
@@ -278,17 +261,18 @@ DIGEST_INIT(digest_verify_init)
 #define SIGN_FINAL(name)                                                       \
     FORWARD(name,                                                              \
             (void *ctx, unsigned char *result, size_t *length, size_t size),   \
-            result, length, size)
-#define SIGN_ONCE(name)                                                        \
-    FORWARD(name,                                                              \
-            (void *ctx, unsigned char *result, size_t *length, size_t size,    \
-             const unsigned char *from, size_t from_length),                   \
-            result, length, size, from, from_length)
+            (ours->wrapped, result, length, size))
 #define VERIFY_ONCE(name)                                                      \
     FORWARD(name,                                                              \
             (void *ctx, const unsigned char *result, size_t length,            \
              const unsigned char *from, size_t from_length),                   \
-            result, length, from, from_length)
+            (ours->wrapped, result, length, from, from_length))
+#define GETTABLE(name)                                                         \
+    static const OSSL_PARAM *name(void *ctx)                                   \
+    {                                                                          \
+        const signature *ours = ctx;                                           \
+        return ours == NULL ? NULL : ours->functions->name(ours->wrapped);     \
+    }
 
 SIGN_ONCE(sign)
 UPDATE(sign_message_update)
@@ -301,39 +285,18 @@ SIGN_FINAL(digest_sign_final)
 SIGN_ONCE(digest_sign)
 UPDATE(digest_verify_update)
 FORWARD(digest_verify_final,
-        (void *ctx, const unsigned char *result, size_t length), result, length)
+        (void *ctx, const unsigned char *result, size_t length),
+        (ours->wrapped, result, length))
 VERIFY_ONCE(digest_verify)
-FORWARD(get_ctx_params, (void *ctx, OSSL_PARAM params[]), params)
-FORWARD(get_ctx_md_params, (void *ctx, OSSL_PARAM params[]), params)
-FORWARD(set_ctx_md_params, (void *ctx, const OSSL_PARAM params[]), params)
-
-static int verify_message_final(void *ctx)
-{
-    const signature *ours = ctx;
-
-    if (ours == NULL)
-        return 0;
-    WARPRSA_RETURN_INT(ours->context,
-                       ours->functions->verify_message_final(ours->wrapped));
-}
-
-static const OSSL_PARAM *gettable_ctx_md_params(void *ctx)
-{
-    const signature *ours = ctx;
-
-    return ours == NULL
-               ? NULL
-               : ours->functions->gettable_ctx_md_params(ours->wrapped);
-}
-
-static const OSSL_PARAM *settable_ctx_md_params(void *ctx)
-{
-    const signature *ours = ctx;
-
-    return ours == NULL
-               ? NULL
-               : ours->functions->settable_ctx_md_params(ours->wrapped);
-}
+FORWARD(verify_message_final, (void *ctx), (ours->wrapped))
+FORWARD(get_ctx_params, (void *ctx, OSSL_PARAM params[]),
+        (ours->wrapped, params))
+FORWARD(get_ctx_md_params, (void *ctx, OSSL_PARAM params[]),
+        (ours->wrapped, params))
+FORWARD(set_ctx_md_params, (void *ctx, const OSSL_PARAM params[]),
+        (ours->wrapped, params))
+GETTABLE(gettable_ctx_md_params)
+GETTABLE(settable_ctx_md_params)
 
 /* The types of keys that a signature with its digest takes. */
 static const char **query_key_types(void)
@@ -343,10 +306,7 @@ static const char **query_key_types(void)
     return types;
 }
 
-#define ENTRY(ID, name)                                                        \
-    {                                                                          \
-        OSSL_FUNC_SIGNATURE_##ID, WARPRSA_FUNCTION(name)                       \
-    }
+#define ENTRY(ID, name) WARPRSA_ENTRY(SIGNATURE, ID, name)
 static const OSSL_DISPATCH for_all[] = {
     ENTRY(SIGN_INIT, sign_init),
     ENTRY(SIGN, sign),
@@ -388,34 +348,19 @@ static const OSSL_DISPATCH for_all[] = {
         warprsa_context *context = provctx;                                    \
         WARPRSA_RETURN_POINTER(context, signature_new(context, i, propq));     \
     }                                                                          \
-    static const OSSL_PARAM *gettable_##i(void *ctx, void *provctx)            \
-    {                                                                          \
-        const warprsa_context *context = provctx;                              \
-        const signature *ours = ctx;                                           \
-        return context->algorithms.signatures[i].gettable_ctx_params(          \
-            ours == NULL ? NULL : ours->wrapped, context->wrapped_provctx);    \
-    }                                                                          \
-    static const OSSL_PARAM *settable_##i(void *ctx, void *provctx)            \
-    {                                                                          \
-        const warprsa_context *context = provctx;                              \
-        const signature *ours = ctx;                                           \
-        return context->algorithms.signatures[i].settable_ctx_params(          \
-            ours == NULL ? NULL : ours->wrapped, context->wrapped_provctx);    \
-    }
+    WARPRSA_FORWARD_LIST(signature, signatures, gettable_ctx_params, i)        \
+    WARPRSA_FORWARD_LIST(signature, signatures, settable_ctx_params, i)
 WARPRSA_EACH_ALGORITHM(DEFINE)
 
 #define ENTRIES(i)                                                             \
     {ENTRY(NEWCTX, newctx_##i),                                                \
-     ENTRY(GETTABLE_CTX_PARAMS, gettable_##i),                                 \
-     ENTRY(SETTABLE_CTX_PARAMS, settable_##i),                                 \
+     ENTRY(GETTABLE_CTX_PARAMS, gettable_ctx_params_##i),                      \
+     ENTRY(SETTABLE_CTX_PARAMS, settable_ctx_params_##i),                      \
      {0, NULL}},
 static const OSSL_DISPATCH for_one[WARPRSA_ALGORITHMS_MAX][4] = {
     WARPRSA_EACH_ALGORITHM(ENTRIES)};
 
-#define READ(ID, name)                                                         \
-    functions->name =                                                          \
-        (OSSL_FUNC_signature_##name##_fn *)warprsa_function_find(              \
-            table, OSSL_FUNC_SIGNATURE_##ID);
+#define READ(ID, name) WARPRSA_READ(SIGNATURE, signature, ID, name)
 
 OSSL_DISPATCH *warprsa_signature_wrap(warprsa_algorithms *algorithms,
                                       unsigned index,
