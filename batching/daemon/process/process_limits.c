@@ -5,6 +5,7 @@
  */
 #include "batching/daemon/process/process_limits.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -21,4 +22,10 @@ void warprsa_process_raise_limits(void)
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
     (void)mallopt(M_ARENA_MAX, ARENAS_MAX);
+}
+
+bool warprsa_process_lacks_room(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM ||
+           error == ENOBUFS;
 }

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/daemon/process/process_limits.h"
 #include "batching/daemon/server/disposal.h"
 #include "batching/daemon/wire/message.h"
 
@@ -551,8 +552,7 @@ static bool accept_one(accepting *a, listener *l)
     }
     free(c);
     /* Without descriptors the connections keep waiting. */
-    a->is_paused = errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
-                   errno == ENOBUFS;
+    a->is_paused = warprsa_process_lacks_room(errno);
     l->is_ready = a->is_paused;
     return false;
 }

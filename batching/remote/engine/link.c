@@ -36,7 +36,7 @@ struct warprsa_link {
     warprsa_remote_welcome welcome;
     bool welcomed;
     char why[WARPRSA_TLS_WHY]; /* why the session has ended; empty: it hasn't */
-    uint64_t pinged_ns, trusted_ns;
+    uint64_t trusted_ns;
     uint64_t sent, received; /* bytes, as far as told */
     pthread_t thread;
     bool has_thread;
@@ -206,18 +206,14 @@ static bool send_outbox(warprsa_link *link)
  * read. */
 static bool is_alive(warprsa_link *link)
 {
-    const uint64_t now_ns = warprsa_clock_ns(), heard = link->http2->heard_ns;
-    const bool asked = link->pinged_ns > heard;
+    const uint64_t now_ns = warprsa_clock_ns();
 
-    if (asked && now_ns > link->pinged_ns + ANSWER_MS * WARPRSA_NS_PER_MS) {
+    if (warprsa_http2_is_silent(link->http2, now_ns, ANSWER_MS)) {
         snprintf(link->why, sizeof(link->why), "not heard of for 5 s");
         return false;
     }
-    if (asked || now_ns <= heard + QUIET_MS * WARPRSA_NS_PER_MS)
-        return true;
-    link->pinged_ns = now_ns;
-    warprsa_http2_ping(link->http2);
-    return run(link);
+    return !warprsa_http2_keep_alive(link->http2, now_ns, QUIET_MS) ||
+           run(link);
 }
 
 /* Checks the host's certificate now and then. */

@@ -394,8 +394,7 @@ static bool is_over(warprsa_remote_connection *c, uint64_t now_ns)
     else if (c->http2->session != NULL && c->identity == NULL &&
              age_ns > STRANGER_MS * WARPRSA_NS_PER_MS)
         why = "refused";
-    else if (c->pinged_ns > c->http2->heard_ns &&
-             now_ns > c->pinged_ns + ANSWER_MS * WARPRSA_NS_PER_MS)
+    else if (warprsa_http2_is_silent(c->http2, now_ns, ANSWER_MS))
         why = "not heard of for 20 s";
     if (why != NULL)
         snprintf(c->http2->why, sizeof(c->http2->why), "%s", why);
@@ -443,11 +442,7 @@ void warprsa_remote_connection_tick(warprsa_remote_connection *c,
         c->went_away = true;
         warprsa_http2_go_away(c->http2);
     }
-    if (now_ns > c->http2->heard_ns + QUIET_MS * WARPRSA_NS_PER_MS &&
-        c->pinged_ns <= c->http2->heard_ns) {
-        c->pinged_ns = now_ns;
-        warprsa_http2_ping(c->http2);
-    }
+    (void)warprsa_http2_keep_alive(c->http2, now_ns, QUIET_MS);
     warprsa_remote_connection_flush(c);
 }
 

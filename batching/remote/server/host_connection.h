@@ -55,7 +55,7 @@ typedef struct warprsa_remote_connection {
     uint32_t events; /* that epoll waits for */
     warprsa_identity *identity;
     char peer[WARPRSA_PEER_TEXT];
-    uint64_t begun_ns, pinged_ns;
+    uint64_t begun_ns;
     unsigned tls_checked; /* for warprsa_tls_still_valid() */
     bool ended;
     bool revoked;   /* its calls were ended, and so will it be */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/daemon/process/process_limits.h"
 #include "batching/remote/server/host_connection.h"
 #include "batching/remote/wire/address.h"
 
@@ -163,8 +164,7 @@ static void accept_some(warprsa_event_source *source)
                              &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (socket < 0) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
-                errno == ENOBUFS)
+            if (warprsa_process_lacks_room(errno))
                 stop_accepting(t, strerror(errno));
             return;
         }

@@ -632,10 +632,23 @@ void warprsa_http2_traffic(const warprsa_http2 *c, uint64_t *sent,
     *received = BIO_number_read(SSL_get_rbio(c->ssl));
 }
 
-void warprsa_http2_ping(warprsa_http2 *c)
+bool warprsa_http2_keep_alive(warprsa_http2 *c, uint64_t now_ns,
+                              unsigned quiet_ms)
 {
+    if (c->pinged_ns > c->heard_ns ||
+        now_ns <= c->heard_ns + quiet_ms * WARPRSA_NS_PER_MS)
+        return false;
+    c->pinged_ns = now_ns;
     if (c->session != NULL)
         (void)nghttp2_submit_ping(c->session, NGHTTP2_FLAG_NONE, NULL);
+    return true;
+}
+
+bool warprsa_http2_is_silent(const warprsa_http2 *c, uint64_t now_ns,
+                             unsigned answer_ms)
+{
+    return c->pinged_ns > c->heard_ns &&
+           now_ns > c->pinged_ns + answer_ms * WARPRSA_NS_PER_MS;
 }
 
 void warprsa_http2_go_away(warprsa_http2 *c)

@@ -97,7 +97,8 @@ typedef struct warprsa_http2 {
     bool wants_write;  /* TLS does, before anything else */
     bool unread;       /* there may be more to read, without an event */
     uint64_t turn_until_ns;
-    uint64_t heard_ns; /* when the peer was last heard */
+    uint64_t heard_ns;  /* when the peer was last heard */
+    uint64_t pinged_ns; /* when it was last asked for a sign of life */
     uint64_t bytes_read, bytes_written;
     char why[WARPRSA_TLS_WHY]; /* why it has ended */
 } warprsa_http2;
@@ -148,8 +149,14 @@ void warprsa_http2_hold(warprsa_http2 *connection, bool hold);
 void warprsa_http2_traffic(const warprsa_http2 *connection, uint64_t *sent,
                            uint64_t *received);
 
-/* Asks the peer for a sign of life. */
-void warprsa_http2_ping(warprsa_http2 *connection);
+/* Asks a peer that was not heard of for so long for a sign of life, once.
+ * Whether it was asked now. */
+bool warprsa_http2_keep_alive(warprsa_http2 *connection, uint64_t now_ns,
+                              unsigned quiet_ms);
+
+/* Whether it has had so long for that, and gave none. */
+bool warprsa_http2_is_silent(const warprsa_http2 *connection, uint64_t now_ns,
+                             unsigned answer_ms);
 
 /* Tells the peer to make no more calls here (GOAWAY). */
 void warprsa_http2_go_away(warprsa_http2 *connection);
