@@ -468,10 +468,13 @@ warprsa_status warprsa_host_open(const warprsa_engine *engine,
                                  warprsa_device **out, char *why,
                                  size_t why_size)
 {
-    warprsa_device *device = calloc(1, sizeof(*device));
     warprsa_status status = WARPRSA_NO_MEMORY;
+    warprsa_device *device;
 
     *out = NULL;
+    if (engine->count(why, why_size) == 0)
+        return WARPRSA_NO_DEVICE;
+    device = calloc(1, sizeof(*device));
     if (device == NULL || !warprsa_secret_pool_init(&device->secrets)) {
         free(device);
         return WARPRSA_NO_MEMORY;

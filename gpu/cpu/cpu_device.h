@@ -23,9 +23,9 @@ enum {
  * which says what this machine lacks for it. */
 unsigned warprsa_host_count(const char *missing, char *why, size_t why_size);
 
-/* Opens the device of `engine`, which computes with `arithmetic`. Both must
- * live until close(). `name` is what it is called, in 40 characters at most.
- * Otherwise as warprsa_engine's open(). */
+/* Opens the device of `engine`, if it counts one, which computes with
+ * `arithmetic`. Both must live until close(). `name` is what it is called, in
+ * 40 characters at most. Otherwise as warprsa_engine's open(). */
 warprsa_status warprsa_host_open(const warprsa_engine *engine,
                                  const warprsa_host_arithmetic *arithmetic,
                                  const char *name,
@@ -55,5 +55,16 @@ warprsa_status warprsa_host_self_test(warprsa_device *device, unsigned stream);
 
 warprsa_status warprsa_host_test_class(warprsa_device *device, unsigned stream,
                                        warprsa_size_class size);
+
+/* The warprsa_engine with these two functions and those above. */
+#define WARPRSA_CPU_ENGINE(its_name, its_count, its_open)                      \
+    {                                                                          \
+        .name = (its_name), .classes = WARPRSA_CLASSES, .count = (its_count),  \
+        .open = (its_open), .close = warprsa_host_close,                       \
+        .describe = warprsa_host_describe, .load_key = warprsa_host_load_key,  \
+        .unload_key = warprsa_host_unload_key, .start = warprsa_host_start,    \
+        .wait = warprsa_host_wait, .self_test = warprsa_host_self_test,        \
+        .test_class = warprsa_host_test_class,                                 \
+    }
 
 #endif

@@ -29,9 +29,6 @@ static warprsa_status host_open(const warprsa_device_config *config,
                                 warprsa_device **device, char *why,
                                 size_t why_size)
 {
-    *device = NULL;
-    if (host_count(why, why_size) == 0)
-        return WARPRSA_NO_DEVICE;
     return warprsa_host_open(warprsa_engine_host(),
                              warprsa_host_arithmetic_of(config->kernel), "CPU",
                              config, device, why, why_size);
@@ -39,20 +36,8 @@ static warprsa_status host_open(const warprsa_device_config *config,
 
 const warprsa_engine *warprsa_engine_host(void)
 {
-    static const warprsa_engine engine = {
-        .name = "host",
-        .classes = WARPRSA_CLASSES,
-        .count = host_count,
-        .open = host_open,
-        .close = warprsa_host_close,
-        .describe = warprsa_host_describe,
-        .load_key = warprsa_host_load_key,
-        .unload_key = warprsa_host_unload_key,
-        .start = warprsa_host_start,
-        .wait = warprsa_host_wait,
-        .self_test = warprsa_host_self_test,
-        .test_class = warprsa_host_test_class,
-    };
+    static const warprsa_engine engine =
+        WARPRSA_CPU_ENGINE("host", host_count, host_open);
 
     return &engine;
 }

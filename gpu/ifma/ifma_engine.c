@@ -44,9 +44,6 @@ static warprsa_status ifma_open(const warprsa_device_config *config,
 {
     char name[64];
 
-    *device = NULL;
-    if (ifma_count(why, why_size) == 0)
-        return WARPRSA_NO_DEVICE;
     snprintf(name, sizeof(name), "AVX-512 IFMA, %d lanes, %u threads",
              WARPRSA_IFMA_LANES, config->streams);
     return warprsa_host_open(warprsa_engine_ifma(), arithmetic, name, config,
@@ -55,20 +52,8 @@ static warprsa_status ifma_open(const warprsa_device_config *config,
 
 const warprsa_engine *warprsa_engine_ifma(void)
 {
-    static const warprsa_engine engine = {
-        .name = "ifma",
-        .classes = WARPRSA_CLASSES,
-        .count = ifma_count,
-        .open = ifma_open,
-        .close = warprsa_host_close,
-        .describe = warprsa_host_describe,
-        .load_key = warprsa_host_load_key,
-        .unload_key = warprsa_host_unload_key,
-        .start = warprsa_host_start,
-        .wait = warprsa_host_wait,
-        .self_test = warprsa_host_self_test,
-        .test_class = warprsa_host_test_class,
-    };
+    static const warprsa_engine engine =
+        WARPRSA_CPU_ENGINE("ifma", ifma_count, ifma_open);
 
     return &engine;
 }
