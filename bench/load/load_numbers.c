@@ -3,13 +3,9 @@
  *
  * Unit tests of the load generator: percentiles and arrivals.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
+#include <stdlib.h>
 
 #include "bench/load/arrivals.h"
 #include "bench/load/histogram.h"
@@ -32,7 +28,6 @@ static void quantiles(void **state)
 {
     load_histogram *histogram = new_histogram();
 
-    (void)state;
     assert_int_equal(load_histogram_quantile(histogram, 0.5), 0);
     for (uint64_t i = 1; i <= 1000000; i++)
         load_histogram_add(histogram, i);
@@ -48,7 +43,6 @@ static void quantiles(void **state)
 /* Every value falls into a bin of its own size, up to the largest. */
 static void any_value(void **state)
 {
-    (void)state;
     for (unsigned bit = 0; bit < 64; bit++) {
         for (int offset = -1; offset <= 1; offset++) {
             uint64_t value = (UINT64_C(1) << bit) + (uint64_t)(int64_t)offset;
@@ -67,7 +61,6 @@ static void merged(void **state)
 {
     load_histogram *one = new_histogram(), *two = new_histogram();
 
-    (void)state;
     for (uint64_t i = 0; i < 100; i++)
         load_histogram_add(i < 50 ? one : two, i < 50 ? 10 : 1000);
     load_histogram_merge(one, two);
@@ -105,7 +98,6 @@ static void open_loop(void **state)
     const uint64_t start = UINT64_C(123456789012345);
     const uint64_t second = UINT64_C(1000000000);
 
-    (void)state;
     assert_int_equal(arrivals_until(1000, true, 1, start, start + second),
                      1000);
     assert_int_equal(arrivals_until(1000, true, 8, start, start + second),
@@ -120,7 +112,6 @@ static void closed_loop(void **state)
 {
     load_arrivals arrivals;
 
-    (void)state;
     load_arrivals_start(&arrivals, 0, false, 0, 1, 5);
     assert_int_equal(load_arrivals_next(&arrivals, 77), 77);
     load_arrivals_advance(&arrivals);

@@ -128,7 +128,6 @@ static void hold_it(void)
 
 static int setup(void **state)
 {
-    (void)state;
     fake_reset();
     myself = getpid();
     is_known = false;
@@ -142,7 +141,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     test_server_close(&s);
     return 0;
 }
@@ -204,7 +202,6 @@ static void dead_connections(void **state)
     pid_t child;
     raw_client x;
 
-    (void)state;
     hold_it();
     child = fork();
     if (child == 0)
@@ -239,7 +236,6 @@ static void many_offers(void **state)
 {
     pid_t child = fork();
 
-    (void)state;
     if (child == 0) {
         int fd = connect_once();
 

@@ -22,7 +22,6 @@ static warprsa_backend_key *good_key;
 
 static int setup(void **state)
 {
-    (void)state;
     fake_reset();
     test_server_open(&s, 16, LONG_MS);
     test_client_open(&good, &s, LONG_MS);
@@ -33,7 +32,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     assert_int_equal(good.counters->cpu_reason[WARPRSA_CPU_NO_DEVICE], 0);
     backend->key_release(good_key);
@@ -73,7 +71,6 @@ static void on_the_control_connection(void **state)
          .number = 1},
     };
 
-    (void)state;
     for (unsigned i = 0; i < 2 * sizeof(bad) / sizeof(bad[0]); i++) {
         char bytes[sizeof(bad[0]) + 1] = {0};
         warprsa_control_connection control_connection;
@@ -105,7 +102,6 @@ static void another_version(void **state)
     int fds[WARPRSA_MESSAGE_FDS];
     char why[256], both[128];
 
-    (void)state;
     snprintf(both, sizeof(both),
              "its module speaks version %d of the protocol, and this warprsad "
              "version %d",
@@ -141,7 +137,6 @@ static void messages_out_of_place(void **state)
         {.type = WARPRSA_SHM_NOTIFIER, .number = UINT32_MAX},
     };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         unsigned broken = test_server_broken(&s);
         raw_client x;
@@ -158,7 +153,6 @@ static void attached_twice_or_by_others(void **state)
 {
     raw_client x, y;
 
-    (void)state;
     enter(&x);
     raw_client_attach(&x);
     WAIT_UNTIL(raw_client_connect(&y, s.path, 16));
@@ -180,7 +174,6 @@ static void slots_that_are_not_there(void **state)
 {
     static const uint32_t slots[] = {16, 17, 4096, UINT32_MAX};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
         unsigned broken = test_server_broken(&s);
         raw_client x;
@@ -196,7 +189,6 @@ static void a_slot_submitted_twice(void **state)
     unsigned broken = test_server_broken(&s);
     raw_client x;
 
-    (void)state;
     enter(&x);
     FAKE_SET(hold, true);
     raw_client_fill(&x, 2, 1, 3, 5);
@@ -218,7 +210,6 @@ static void requests_with_others_keys(void **state)
     raw_client x;
     uint32_t generation = 1;
 
-    (void)state;
     enter(&x);
     raw_client_fill(&x, 0, generation, 3, 5);
     raw_client_submit(&x, 0);
@@ -261,7 +252,6 @@ static void requests_that_do_not_fit(void **state)
     raw_client x;
     uint32_t generation = 1;
 
-    (void)state;
     enter(&x);
     for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]);
          i++, generation++) {
@@ -290,7 +280,6 @@ static void a_request_changed_under_way(void **state)
     fake_request expected;
     raw_client x;
 
-    (void)state;
     enter(&x);
     FAKE_SET(hold, true);
     raw_client_fill(&x, 1, 1, 3, 5);
@@ -312,7 +301,6 @@ static void scribbling(void **state)
 {
     unsigned seed = 1;
 
-    (void)state;
     for (unsigned i = 0; i < SCRIBBLES; i++) {
         raw_client x;
         uint8_t *at;
@@ -338,7 +326,6 @@ static void the_shm_cannot_be_taken_away(void **state)
 {
     raw_client x;
 
-    (void)state;
     enter(&x);
     raw_client_fill(&x, 0, 1, 3, 5);
     raw_client_submit(&x, 0);
@@ -365,7 +352,6 @@ static void a_notifier_that_is_never_read(void **state)
     raw_client x;
     int end;
 
-    (void)state;
     enter(&x);
     end = raw_client_notifier(&x, 1);
     assert_int_equal(fcntl(end, F_SETFL, 0), 0);
@@ -385,7 +371,6 @@ static void one_that_dies_holding_slots(void **state)
 {
     raw_client x;
 
-    (void)state;
     enter(&x);
     FAKE_SET(hold, true);
     for (uint32_t slot = 0; slot < 16; slot++) {
@@ -409,7 +394,6 @@ static void as_many_control_connections_as_allowed(void **state)
     warprsa_control_connection control_connections[16];
     char why[256], byte;
 
-    (void)state;
     for (unsigned i = 0; i < 16; i++)
         assert_true(warprsa_control_connection_open(&control_connections[i],
                                                     s.path, why, sizeof(why)));
@@ -432,7 +416,6 @@ static void out_of_descriptors(void **state)
     struct rlimit before, tight;
     test_client late;
 
-    (void)state;
     test_client_operate(&good, good_key, WARPRSA_CLASS_2048, 99, 1);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     tight = before;

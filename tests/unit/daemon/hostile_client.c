@@ -138,7 +138,6 @@ static int setup(void **state)
     const struct timespec nap = {0, 50000000};
     unsigned same = 0;
 
-    (void)state;
     fake_reset();
     test_server_open(&s, 16, LONG_MS);
     others_are_served(warprsa_clock_ns());
@@ -156,7 +155,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     WAIT_UNTIL(fds_now() <= fds_before); /* which may have had one too many */
     WAIT_UNTIL(threads_now() == threads_before);
     test_server_close(&s);
@@ -179,7 +177,6 @@ static void descriptors_kept_out(void **state)
     char why[256];
     int on = 1;
 
-    (void)state;
     skip_under_emulator();
     if (getsockopt(s.config.listeners[0], SOL_SOCKET, SO_PASSRIGHTS, &on,
                    &length) != 0)
@@ -199,7 +196,6 @@ static void nothing_can_be_sent_to_a_session(void **state)
     raw_client x;
     int ends[2];
 
-    (void)state;
     WAIT_UNTIL(raw_client_connect(&x, s.path, 16));
     raw_client_attach(&x);
     ends[0] = x.socket;
@@ -223,7 +219,6 @@ static void a_descriptor_too_many(void **state)
     warprsa_control_connection control;
     char why[256];
 
-    (void)state;
     skip_under_emulator();
     let_descriptors_through();
     assert_true(
@@ -281,7 +276,6 @@ static void sockets_that_linger(void **state)
     unsigned sent = 0;
     int listener;
 
-    (void)state;
     skip_under_emulator();
 #if defined(__SANITIZE_THREAD__)
     skip();
@@ -312,7 +306,6 @@ static void notifiers_not_received(void **state)
     warprsa_shm_message asked = {.type = WARPRSA_SHM_NOTIFIER, .number = 1};
     raw_client x;
 
-    (void)state;
     WAIT_UNTIL(raw_client_connect(&x, s.path, 16));
     raw_client_attach(&x);
     for (unsigned i = 0; i < 1000; i++) {
@@ -337,7 +330,6 @@ static void replies_left_behind(void **state)
     test_client g;
     char why[256];
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         test_client_open(&g, &s, LONG_MS);
         assert_true(warprsa_control_connection_request(
@@ -377,7 +369,6 @@ static void the_quota_of_who_connected(void **state)
     warprsa_message reply;
     char why[256];
 
-    (void)state;
     if (geteuid() != 0)
         skip();
     limits.user_clients = 1;
@@ -424,7 +415,6 @@ static bool went_before_the_reply(void)
 /* The log tells a client that no longer waits from one that gets nothing. */
 static void gone_before_the_reply(void **state)
 {
-    (void)state;
     WAIT_UNTIL(went_before_the_reply());
     others_are_served(warprsa_clock_ns());
     WAIT_UNTIL(fds_now() <= fds_before);
@@ -449,7 +439,6 @@ static void lines_of_the_log(void **state)
 {
     unsigned before;
 
-    (void)state;
     if (geteuid() != 0)
         skip();
     test_server_stop(&s);
@@ -485,7 +474,6 @@ static void a_line_in_a_line_of_the_log(void **state)
         .log_level = 1, .log_lines = 1, .log = keep_line, .log_arg = line};
     warprsa_server_context context = {0};
 
-    (void)state;
     assert_true(warprsa_server_context_init(&context, &config));
     warprsa_server_log_about(&context, 1000, 1, "%s connected",
                              "a\nwarprsad: \x1b[2J\x7f");

@@ -119,7 +119,6 @@ static int setup(void **state)
 {
     warprsa_server_config config = {.threads = 1, .key_id = key_id};
 
-    (void)state;
     step_ns = 0;
     fake_reset();
     queue_config = fake_config();
@@ -142,7 +141,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     FAKE_SET(hold, false);
     raw_client_leave(&honest.raw);
     atomic_store(&context.stopping, true);
@@ -240,7 +238,6 @@ static void arrivals(void **state)
 {
     unsigned before = loop->host.sessions;
 
-    (void)state;
     for (unsigned i = 0; i < CROWD; i++)
         arrive(&crowd[i], HOSTILE, 16);
     for (unsigned i = 1; i <= CROWD / ARRIVALS; i++) {
@@ -260,7 +257,6 @@ static void messages_of_a_crowd(void **state)
     };
     unsigned rounds = 0, seed = 0;
 
-    (void)state;
     enter_crowd();
     for (unsigned i = 0; i < CROWD; i++)
         for (unsigned k = 0; k < EACH; k++)
@@ -295,7 +291,6 @@ static void messages_that_a_request_waits_for(void **state)
     client *c = &crowd[0];
     unsigned rounds = 0;
 
-    (void)state;
     arrive(c, HOSTILE, 16);
     settle();
     for (unsigned k = 0; k < WARPRSA_SHM_MESSAGES; k++)
@@ -329,7 +324,6 @@ static void answers_of_a_batch(void **state)
     client *c = &crowd[0];
     unsigned before = 0;
 
-    (void)state;
     arrive(c, HOSTILE, SLOTS);
     settle();
     load_key(c, 1);
@@ -364,7 +358,6 @@ static void one_that_leaves_much(void **state)
     uint64_t before;
     unsigned rounds = 0;
 
-    (void)state;
     arrive(c, HOSTILE, 16);
     settle();
     for (unsigned k = 0; k < KEYS; k++) {
@@ -419,7 +412,6 @@ static void a_crowd_that_leaves(void **state)
 {
     unsigned before;
 
-    (void)state;
     enter_crowd();
     before = loop->host.sessions;
     crowd_leaves();
@@ -441,7 +433,6 @@ static void one_that_leaves_requests(void **state)
     client *c = &crowd[0];
     unsigned before = MANY, rounds = 1;
 
-    (void)state;
     arrive(c, HOSTILE, SLOTS);
     settle();
     load_key(c, 1);
@@ -473,7 +464,6 @@ static void one_that_leaves_answers(void **state)
     };
     client *c = &crowd[0];
 
-    (void)state;
     arrive(c, HOSTILE, SLOTS);
     settle();
     load_key(c, 1);
@@ -507,7 +497,6 @@ static void a_change_of_state(void **state)
 {
     unsigned shown;
 
-    (void)state;
     enter_crowd();
     FAKE_SET(open_failures, 1000000);
     FAKE_SET(wait_failures, 1);

@@ -138,7 +138,6 @@ static void bring(raw_client *x, uint32_t number,
 
 static int setup(void **state)
 {
-    (void)state;
     make_good_key();
     open_queue();
     start_server();
@@ -152,7 +151,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     if (server == NULL) /* setup has failed */
         return 1;
     raw_client_leave(&hostile);
@@ -222,7 +220,6 @@ static void keys_that_no_engine_takes(void **state)
     const int last = WARPRSA_PRIME_BYTES_MAX - 1;
     warprsa_private_key key = good;
 
-    (void)state;
     assert_true(
         BN_sqr(numbers.value[NUMBER_Q], numbers.value[NUMBER_P], numbers.ctx));
     memcpy(key.q, key.p, sizeof(key.q)); /* p = q, and n = p q */
@@ -276,7 +273,6 @@ static void a_key_with_a_wrong_exponent(void **state)
 {
     warprsa_private_key key = good;
 
-    (void)state;
     key.dp[sizeof(key.dp) - 1] ^= 2;
     bring(&hostile, 2, &key);
     assert_int_equal(operate(&hostile, 2), WARPRSA_REFUSED);
@@ -295,7 +291,6 @@ static void an_input_that_any_exponent_fits(void **state)
     warprsa_private_key key = good;
     uint8_t *input = hostile.shm.slot[0].request.number;
 
-    (void)state;
     for (uint8_t i = 1; i <= WRONG_KEYS; i++) {
         const uint32_t generation = ++requests;
 
@@ -318,7 +313,6 @@ static void an_input_that_any_exponent_fits(void **state)
 /* The same client has its operations computed with a key that is one. */
 static void a_good_key_after_that(void **state)
 {
-    (void)state;
     bring(&hostile, 3, &good);
     assert_int_equal(operate(&hostile, 3), WARPRSA_DONE);
     assert_true(is_right(&hostile));

@@ -3,12 +3,8 @@
  *
  * Turns by owner, and a user's part of what all users share.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "batching/daemon/process/rounds.h"
@@ -36,7 +32,6 @@ static void one_turn_each(void **state)
 {
     unsigned turns_of_hostile = 0, turns_of_honest = 0;
 
-    (void)state;
     start();
     for (unsigned i = 0; i < MANY; i++)
         warprsa_rounds_add(&rounds, &crowd[i], HOSTILE);
@@ -60,7 +55,6 @@ static void one_turn_each(void **state)
 /* All things of an owner come in turn. */
 static void in_order(void **state)
 {
-    (void)state;
     start();
     for (unsigned i = 0; i < 5; i++)
         warprsa_rounds_add(&rounds, &crowd[i], HOSTILE);
@@ -79,7 +73,6 @@ static void in_order(void **state)
 /* Things go within a round, the next one too. */
 static void removed_within(void **state)
 {
-    (void)state;
     start();
     for (unsigned i = 0; i < 4; i++)
         warprsa_rounds_add(&rounds, &crowd[i], i);
@@ -96,7 +89,6 @@ static void removed_within(void **state)
 /* What comes within a round has its turn in the next one, whoever's it is. */
 static void added_within(void **state)
 {
-    (void)state;
     start();
     warprsa_rounds_add(&rounds, &crowd[0], HOSTILE);
     warprsa_rounds_begin(&rounds);
@@ -114,7 +106,6 @@ static void added_within(void **state)
  * and the owner its turn in this round. */
 static void removed_of_one_owner(void **state)
 {
-    (void)state;
     start();
     warprsa_rounds_add(&rounds, &honest, HONEST);
     for (unsigned i = 0; i < 5; i++)
@@ -137,7 +128,6 @@ static void many_owners(void **state)
 {
     unsigned turns = 0;
 
-    (void)state;
     start();
     for (unsigned i = 0; i < MANY; i++)
         warprsa_rounds_add(&rounds, &crowd[i], i / 2);
@@ -155,7 +145,6 @@ static void a_part_is_left(void **state)
 {
     warprsa_user_quota quota;
 
-    (void)state;
     assert_true(warprsa_user_quota_init(&quota));
     for (unsigned user = 0; user < 5; user++) {
         unsigned taken = 0;

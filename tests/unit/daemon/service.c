@@ -27,7 +27,6 @@ enum {
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     return 0;
 }
@@ -57,7 +56,6 @@ static void operations_are_answered_and_counted(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
         warprsa_backend_key *key =
@@ -122,7 +120,6 @@ static void many_threads_of_several_clients(void **state)
     pthread_t threads[3 * THREADS];
     worker workers[3 * THREADS];
 
-    (void)state;
     test_server_open(&s, 64, LONG_MS);
     for (unsigned i = 0; i < 3; i++) {
         test_client_open(&clients[i], &s, LONG_MS);
@@ -217,7 +214,6 @@ static void first_operations_of_many_threads(void **state)
     pthread_barrier_t barrier;
     test_server s;
 
-    (void)state;
     test_server_open(&s, 64, LONG_MS);
     assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
     for (unsigned in_time = 0; in_time < ROUNDS;)
@@ -233,7 +229,6 @@ static void one_who_connects_slowly(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     test_server_open(&s, 64, LONG_MS);
     test_client_open(&g, &s, LONG_MS);
     pthread_mutex_lock(&g.client->connect_lock);
@@ -252,7 +247,6 @@ static void notifiers_wake(void **state)
     warprsa_backend_key *key;
     char bytes[8];
 
-    (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = test_client_key(&g, WARPRSA_CLASS_2048, 1);
     for (unsigned round = 0; round < 3; round++) {
@@ -298,7 +292,6 @@ static void what_the_caller_does_meanwhile(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = test_client_key(&g, size, 1);
     warprsa_router_init(&router, &warprsa_router_system_clocks, 4);
@@ -335,7 +328,6 @@ static void a_client_knows_what_computes(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     warprsa_router_init(&router, &warprsa_router_system_clocks, 4);
     g.client->config.router = &router;
@@ -360,7 +352,6 @@ static void a_long_name_is_not_cut(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     snprintf(wanted, sizeof(wanted), "%s, by warprsad", name);
     FAKE_SET(text, name);
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
@@ -381,7 +372,6 @@ static void one_key_is_uploaded_once(void **state)
     test_client g;
     warprsa_backend_key *first, *second, *other;
 
-    (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     first = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     second = test_client_key(&g, WARPRSA_CLASS_1024, 1);
@@ -411,7 +401,6 @@ static void why_the_queue_refused(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     FAKE_SET(bad_checks, 1);
@@ -431,7 +420,6 @@ static void too_many_keys_of_one_client(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     for (unsigned i = 0; i < 17; i++)
         keys[i] = test_client_key(&g, WARPRSA_CLASS_1024, i);
@@ -468,7 +456,6 @@ static void full_and_slow(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     open_both(&s, &g, 2, LONG_MS, 200);
     key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     FAKE_SET(hold, true);
@@ -500,7 +487,6 @@ static void the_daemons_deadline(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     open_both(&s, &g, 64, 200, LONG_MS);
     key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     assert_true(backend->notifier_open(g.client, &notifier));
@@ -525,7 +511,6 @@ static void no_daemon_and_one_later(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     test_server_open(&s, 64, LONG_MS);
     test_server_stop(&s);
     unlink(s.path);
@@ -553,7 +538,6 @@ static void the_daemon_stops_and_comes_back(void **state)
     test_client g;
     char byte;
 
-    (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     assert_true(backend->notifier_open(g.client, &notifier));
@@ -612,7 +596,6 @@ static void a_machine_that_stood_still(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     open_both(&s, &g, 64, LONG_MS, LONG_MS);
     key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     for (unsigned i = 0; i < 30 && in_a_row < 3; i++)
@@ -630,7 +613,6 @@ static void answers_nobody_comes_for(void **state)
     test_server s;
     test_client g;
 
-    (void)state;
     open_both(&s, &g, 2, LONG_MS, 100);
     key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     for (unsigned i = 0; i < 3; i++)
@@ -652,7 +634,6 @@ static void no_more_clients_than_allowed(void **state)
     test_client clients[9];
     test_server s;
 
-    (void)state;
     test_server_open(&s, 64, LONG_MS);
     for (unsigned i = 0; i < 9; i++)
         test_client_open(&clients[i], &s, LONG_MS);
@@ -675,7 +656,6 @@ static void no_more_clients_of_one_user(void **state)
     test_client clients[4];
     test_server s;
 
-    (void)state;
     test_server_open(&s, 64, LONG_MS);
     limits = s.config.limits;
     limits.user_clients = 3;
@@ -697,7 +677,6 @@ static void seats_of_users(void **state)
 {
     warprsa_user_quota quota;
 
-    (void)state;
     assert_true(warprsa_user_quota_init(&quota));
     assert_null(warprsa_user_quota_acquire(&quota, 1, 4, 2));
     assert_null(warprsa_user_quota_acquire(&quota, 1, 4, 2));
@@ -751,7 +730,6 @@ static void a_forked_child_has_its_own_connection(void **state)
     pid_t child;
     int status = -1;
 
-    (void)state;
 #if defined(__SANITIZE_THREAD__)
     skip();
 #endif
@@ -778,7 +756,6 @@ static void naps_end_soon_where_there_are_cpus(void **state)
     warprsa_naps naps = {0};
     int silent[2];
 
-    (void)state;
     assert_int_equal(pipe(silent), 0);
     while (!warprsa_naps_are_over(&naps, false))
         assert_false(warprsa_nap(&naps, silent[0]));
@@ -865,7 +842,6 @@ static void a_daemon_that_hangs_is_waited_for_once(void **state)
     test_client g;
     pid_t hanging;
 
-    (void)state;
     strcpy(s.directory, "/tmp/warprsad.XXXXXX");
     assert_non_null(mkdtemp(s.directory));
     snprintf(s.path, sizeof(s.path), "%s/socket", s.directory);

@@ -170,7 +170,6 @@ static void hostile_beside_honest(void **state)
     static attacker hostile[HOSTILE];
     unsigned descriptors, attacks = 0, done = 0, refused = 0;
 
-    (void)state;
     allow_descriptors();
     open_server();
     for (unsigned i = 0; i < HONEST; i++) {

@@ -183,7 +183,6 @@ static int setup(void **state)
 {
     char name[64];
 
-    (void)state;
     hang_ms = LONG_MS;
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -198,7 +197,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     close(listener);
     close(systemd);
     return munmap(shared, sizeof(*shared));
@@ -208,7 +206,6 @@ static void a_killed_process_is_replaced_at_once(void **state)
 {
     int status;
 
-    (void)state;
     supervise();
     assert_told("READY=1\nSTATUS=a \"GPU\"?");
     assert_int_equal(kill(serving(0), SIGKILL), 0);
@@ -225,7 +222,6 @@ static void a_killed_process_is_replaced_at_once(void **state)
 
 static void one_that_hangs_is_killed(void **state)
 {
-    (void)state;
     shared->does[0] = HANGS;
     hang_ms = HANG_MS;
     supervise();
@@ -244,7 +240,6 @@ static void one_that_ends_again_and_again(void **state)
     int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     char byte;
 
-    (void)state;
     shared->does[0] = ENDS;
     shared->does[1] = ENDS;
     supervise();
@@ -268,7 +263,6 @@ static void told_to_end_in_a_pause(void **state)
 {
     int status;
 
-    (void)state;
     for (unsigned i = 0; i < STARTS_MAX; i++)
         shared->does[i] = ENDS;
     supervise();
@@ -283,7 +277,6 @@ static void one_that_was_never_ready_ends_the_daemon(void **state)
 {
     int status = -1;
 
-    (void)state;
     shared->does[0] = NEVER_READY;
     supervise();
     assert_int_equal(waitpid(supervisor, &status, 0), supervisor);
@@ -297,7 +290,6 @@ static void one_that_is_no_longer_ready_does_not(void **state)
 {
     int status;
 
-    (void)state;
     shared->does[0] = ENDS;
     shared->does[1] = NEVER_READY;
     supervise();
@@ -308,7 +300,6 @@ static void one_that_is_no_longer_ready_does_not(void **state)
 
 static void a_killed_supervisor_leaves_nothing(void **state)
 {
-    (void)state;
     supervise();
     (void)serving(0);
     (void)end_supervisor(SIGKILL);
@@ -317,7 +308,6 @@ static void a_killed_supervisor_leaves_nothing(void **state)
 
 static void a_hangup_is_for_both(void **state)
 {
-    (void)state;
     supervise();
     (void)serving(0);
     assert_int_equal(kill(supervisor, SIGHUP), 0);

@@ -19,7 +19,6 @@ static BIGNUM *number, *other;
 
 static int set_up(void **state)
 {
-    (void)state;
     number = BN_new();
     other = BN_new();
     return number == NULL || other == NULL || fesetround(FE_TOWARDZERO) != 0;
@@ -27,7 +26,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     BN_free(number);
     BN_free(other);
     return 0;
@@ -54,7 +52,6 @@ static uint8_t *make_bytes(size_t length, random_stream *stream)
 
 static void bytes_to_samples_and_back(void **state)
 {
-    (void)state;
     for (size_t length = LENGTH_MIN; length <= LENGTH_MAX; length++) {
         random_stream stream = {number_seed() + length};
         uint8_t *bytes = make_bytes(length, &stream);
@@ -80,7 +77,6 @@ static void bytes_to_samples_and_back(void **state)
  * nothing beyond is read, and what would be beyond reads as zero. */
 static void bytes_of_a_class(void **state)
 {
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         number_view view = number_view_of(2 * size + 1);
         random_stream stream = {number_seed()};
@@ -125,7 +121,6 @@ static warprsa_sample_t cut_of(const uint64_t *random, int i)
  * the prime has, and is odd. */
 static void blinding_factors_are_below_the_prime(void **state)
 {
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         number_view view = number_view_of(2 * size);
 

@@ -4,19 +4,15 @@
  * The timings of a device that is not in the table: what is measured, within
  * which time, and the file that keeps it. The device is a function here.
  */
+#include "tests/unit/support/unit_test.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "gpu/select/calibration_file.h"
 #include "gpu/select/timing_source.h"
@@ -82,7 +78,6 @@ static void measures(void **state)
     warprsa_kernel_timings timings;
     const warprsa_kernel_timing *timing;
 
-    (void)state;
     assert_true(
         warprsa_calibrate(&timings, &candidates, BATCH_MAX, run, &device));
     assert_true(warprsa_kernel_timings_fit(&timings, &candidates, BATCH_MAX));
@@ -110,7 +105,6 @@ static void leaves_out_the_hopeless(void **state)
     fake_device device = {.slower = 1}, both = {.slower = 1};
     double first_ms;
 
-    (void)state;
     add(&candidates, "few", 1000);
     assert_true(warprsa_calibrate(&timings, &candidates, 1, run, &device));
     first_ms = device.all_ms;
@@ -127,7 +121,6 @@ static void ends_in_time(void **state)
     const warprsa_kernel_timings candidates = candidates_all();
     warprsa_kernel_timings timings;
 
-    (void)state;
     for (double slower = 1; slower < 1e5; slower *= 3) {
         fake_device device = {.slower = slower};
         const bool done =
@@ -146,7 +139,6 @@ static char directory[32], path[64];
 
 static int make_directory(void **state)
 {
-    (void)state;
     strcpy(directory, "/tmp/warprsa-calibration.XXXXXX");
     if (mkdtemp(directory) == NULL)
         return -1;
@@ -156,7 +148,6 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-    (void)state;
     if (unlink(path) != 0 && errno != ENOENT)
         return -1;
     return rmdir(directory); /* fails if another file is left */
@@ -222,7 +213,6 @@ static void write_and_read(void **state)
     struct stat status;
     char why[400] = "";
 
-    (void)state;
     assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_NONE);
     assert_true(
         warprsa_calibration_write(path, subject, &timings, why, sizeof(why)));
@@ -254,7 +244,6 @@ static void several_devices(void **state)
         1, {{WARPRSA_CLASS_2048, "few", 1000, 1, 2, 3}}};
     char why[400], wanted[512];
 
-    (void)state;
     put_text(title);
     assert_true(warprsa_calibration_write(path, "A, 1", &one, why, 400));
     assert_true(warprsa_calibration_write(path, "B, 1", &one, why, 400));
@@ -287,7 +276,6 @@ static void damaged_files(void **state)
     };
     char text[512], line[32];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         snprintf(text, sizeof(text), "%s[%s]\n%s\n", title, subject, rows[i]);
         snprintf(line, sizeof(line), "%d: damaged",
@@ -319,7 +307,6 @@ static void foreign_files(void **state)
     char why[400], wanted[160], *large;
     struct stat status;
 
-    (void)state;
     assert_bad("root:x:0:0:root:/root:/bin/bash\n", " not a calibration file");
     assert_false(warprsa_calibration_write(path, subject, &timings, why, 400));
     assert_text("root:x:0:0:root:/root:/bin/bash\n");
@@ -354,7 +341,6 @@ static void directory_that_cannot_be_written(void **state)
     const warprsa_kernel_timings timings = measured();
     char why[400] = "", there[64];
 
-    (void)state;
     strcpy(there, path);
     snprintf(path, sizeof(path), "%s/there/is/no", directory);
     assert_false(warprsa_calibration_write(path, subject, &timings, why, 400));
@@ -373,7 +359,6 @@ static void place_taken_by_a_directory(void **state)
     const warprsa_kernel_timings timings = measured();
     char why[400] = "";
 
-    (void)state;
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(read_path(subject, why), WARPRSA_CALIBRATION_BAD);
     assert_non_null(strstr(why, "not a regular file"));
@@ -410,7 +395,6 @@ static void table_then_file_then_calibration(void **state)
                                     .trace_arg = &traced};
     char line[200];
 
-    (void)state;
     /* Without a file name it is measured each time, and no file is created. */
     assert_string_equal("calibration",
                         warprsa_timing_source_choose(&timings, &wanted));

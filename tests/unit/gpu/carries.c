@@ -36,7 +36,6 @@ static int set_up(void **state)
 {
     int good = 1;
 
-    (void)state;
     bn = BN_CTX_new();
     top = BN_new();
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
@@ -55,7 +54,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
         BN_free(modulus[i]);
         BN_free(numbers[i].a);
@@ -176,7 +174,6 @@ static void normalise_case(const number_view *view, uint64_t seed,
 
 static void normalise(void **state)
 {
-    (void)state;
     in_all_views("normalise", normalise_case);
 }
 
@@ -237,7 +234,6 @@ static void subtract_case(const number_view *view, uint64_t seed,
 
 static void subtract(void **state)
 {
-    (void)state;
     in_all_views("subtract", subtract_case);
 }
 
@@ -271,7 +267,6 @@ static void add_if_negative_case(const number_view *view, uint64_t seed,
 
 static void add_if_negative(void **state)
 {
-    (void)state;
     in_all_views("add_if_negative", add_if_negative_case);
 }
 
@@ -295,7 +290,6 @@ static void add_case(const number_view *view, uint64_t seed, unsigned *wrong)
 
 static void add(void **state)
 {
-    (void)state;
     in_all_views("add", add_case);
 }
 
@@ -335,7 +329,6 @@ static void reduce_case(const number_view *view, uint64_t seed, unsigned *wrong)
 
 static void reduce(void **state)
 {
-    (void)state;
     in_all_views("reduce", reduce_case);
 }
 
@@ -359,7 +352,6 @@ static void choose_case(const number_view *view, uint64_t seed, unsigned *wrong)
 
 static void choose_either(void **state)
 {
-    (void)state;
     in_all_views("choose", choose_case);
 }
 

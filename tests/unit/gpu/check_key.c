@@ -3,12 +3,7 @@
  *
  * Whether numbers are those of a key, of every size class.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit_test.h"
 
 #include <openssl/bn.h>
 
@@ -19,7 +14,6 @@ static void right_numbers(void **state)
 {
     warprsa_private_key key;
 
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         warprsa_known_answer_key(&key, (warprsa_size_class)size);
         assert_int_equal(warprsa_check_key(&key), WARPRSA_OK);
@@ -37,7 +31,6 @@ static void wrong_numbers(void **state)
 {
     warprsa_private_key key;
 
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         warprsa_known_answer_key(&key, (warprsa_size_class)size);
         is_wrong_with(&key, key.dp);
@@ -69,7 +62,6 @@ static void a_prime_that_is_none(void **state)
     BN_CTX *ctx = BN_CTX_new();
     BIGNUM *a, *b, *q, *e, *p = BN_new(), *order = BN_new(), *x = BN_new();
 
-    (void)state;
     warprsa_known_answer_key(&half, WARPRSA_CLASS_1024);
     warprsa_known_answer_key(&key, WARPRSA_CLASS_2048);
     a = number_of(half.p, sizeof(half.p));

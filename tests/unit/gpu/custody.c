@@ -10,12 +10,8 @@
  * The program gets the key through a pipe and wipes that copy: what is found is
  * the queue's or the engine's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -226,7 +222,6 @@ static int make_key(void **state)
     BIGNUM *m = BN_new(), *s = BN_new();
     made_key key;
 
-    (void)state;
     assert_true(made_key_new(&key, &recipe));
     secret.key = key.key;
     memset(secret.input, 0x35, sizeof(secret.input));
@@ -412,7 +407,6 @@ static void no_dump_and_no_child_has_a_key(void **state)
     unsigned in_core[KINDS];
     findings f;
 
-    (void)state;
     start("usual", NULL);
     f = search_process(program.pid);
     print_message("found: the key %u times, prepared %u, the answer %u\n",
@@ -438,7 +432,6 @@ static void what_is_dumped_is_found(void **state)
 {
     unsigned in_core[KINDS];
 
-    (void)state;
     start("dumped", NULL);
     some_of_each(search_process(program.pid).dumped);
     if (abort_program(in_core))
@@ -452,7 +445,6 @@ static void nothing_fails_where_nothing_can_be_locked(void **state)
     unsigned in_core[KINDS];
     findings f;
 
-    (void)state;
     start("usual", &nothing);
     assert_int_equal(program.unlocked_lines, 1);
     f = search_process(program.pid);

@@ -7,13 +7,10 @@
  * test is linked with --wrap for the four functions below. So it knows all such
  * memory, and it looks at each block while the engine still owns it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
+
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,7 +280,6 @@ static void of_a_usual_key(void **state)
     static const key_recipe recipe = {
         {PRIME_RANDOM, 1024}, {PRIME_RANDOM, 1023}, 65537};
 
-    (void)state;
     nothing_secret_is_left(&recipe, NULL, 0);
 }
 
@@ -294,7 +290,6 @@ static void of_a_large_key(void **state)
         {PRIME_DOWN, 3072}, {PRIME_UP, 3072}, 65537};
     static const unsigned distances[] = {46, 7754};
 
-    (void)state;
     nothing_secret_is_left(&recipe, distances, 1);
 }
 

@@ -55,7 +55,6 @@ static BIGNUM *m, *expected;
 
 static int set_up(void **state)
 {
-    (void)state;
     m = BN_new();
     expected = BN_new();
     if (m == NULL || expected == NULL ||
@@ -68,7 +67,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     test_device_close_with(&t, keys, KEYS);
     BN_free(m);
     BN_free(expected);
@@ -205,7 +203,6 @@ static void special_messages_of(int size)
 
 static void special_messages(void **state)
 {
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         special_messages_of(size);
 }
@@ -239,7 +236,6 @@ static void answers_between_the_primes(void **state)
 {
     int tried = 0;
 
-    (void)state;
     for (int i = 0; i < KEYS; i++)
         if (BN_cmp(keys[i].numbers.value[NUMBER_P],
                    keys[i].numbers.value[NUMBER_Q]) < 0) {
@@ -298,7 +294,6 @@ static void batches_of_all_sizes(void **state)
     const int ifma = strcmp(t.engine->name, "ifma") == 0 ||
                      (kernel != NULL && strcmp(kernel, "ifma") == 0);
 
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         size_t most = host ? module_context_scaled((unsigned)host_most[size])
                            : t.batch_max;
@@ -316,7 +311,6 @@ static void batches_of_all_sizes(void **state)
  * stream: nothing of the first may be left for the second. */
 static void one_stream_many_classes(void **state)
 {
-    (void)state;
     for (unsigned turn = 0; turn < module_context_scaled(6); turn++)
         for (int size = WARPRSA_CLASS_LARGE - 1; size >= 0; size--)
             assert_int_equal(0, random_batch(size, 1 + (size_t)turn, 0));
@@ -324,7 +318,6 @@ static void one_stream_many_classes(void **state)
 
 static void self_test_passes_on_each_stream(void **state)
 {
-    (void)state;
     for (unsigned stream = 0; stream < 2; stream++)
         assert_int_equal(WARPRSA_OK, t.engine->self_test(t.device, stream));
 }
@@ -336,7 +329,6 @@ static void indices_of_keys(void **state)
     made_key *of[KEYS];
     uint32_t before;
 
-    (void)state;
     for (int i = 0; i < KEYS_MAX - KEYS; i++)
         assert_int_equal(WARPRSA_OK,
                          t.engine->load_key(t.device, &keys[0].key, &extra[i]));
@@ -365,7 +357,6 @@ static void refused_keys_take_no_index(void **state)
     warprsa_private_key even = keys[0].key, no_key = keys[0].key;
     uint32_t extra[KEYS_MAX - KEYS], none;
 
-    (void)state;
     even.n[WARPRSA_MODULUS_BYTES_MAX - 1] ^= 1;
     memset(no_key.qinv, 0xff, sizeof(no_key.qinv));
     for (int i = 0; i < 2 * KEYS_MAX; i++)

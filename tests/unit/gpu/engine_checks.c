@@ -55,7 +55,6 @@ static bool load_large(void)
 
 static int set_up(void **state)
 {
-    (void)state;
     m = BN_new();
     s = BN_new();
     x = BN_new();
@@ -74,7 +73,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     test_device_close_with(&t, keys, classes);
     BN_free(m);
     BN_free(s);
@@ -161,7 +159,6 @@ static void one_batch_of_lies(int size, int bit)
  * results are checked modulo p and q. */
 static void wrong_moduli_are_refused(void **state)
 {
-    (void)state;
     for (int size = 0; size < classes; size++)
         for (size_t part = LOADED; part < PARTS; part++)
             for (int bit = 1; bit < 500; bit += 83) {
@@ -175,7 +172,6 @@ static void wrong_moduli_are_refused(void **state)
 
 static void wrong_keys_are_withheld(void **state)
 {
-    (void)state;
     for (int size = 0; size < classes; size++) {
         BIGNUM *const *v = keys[size].numbers.value;
         const int p_bits = BN_num_bits(v[NUMBER_P]);
@@ -196,7 +192,6 @@ static void wrong_keys_are_withheld(void **state)
  * gcd(s^e - m, n) = q: one such signature and the key is known. */
 static void a_wrong_half_would_factor_the_modulus(void **state)
 {
-    (void)state;
     for (int size = 0; size < classes; size++) {
         made_key *key = &keys[size];
         BIGNUM **v = key->numbers.value;
@@ -237,7 +232,6 @@ static void primes_longer_than_the_modulus_are_refused(void **state)
     uint32_t index;
     BIGNUM *phi = BN_new();
 
-    (void)state;
     assert_non_null(phi);
     assert_true(made_key_new(&key, &inner) && made_key_new(&more, &outer));
     BIGNUM **v = key.numbers.value, **w = more.numbers.value;
@@ -277,7 +271,6 @@ static void primes_longer_than_the_modulus_are_refused(void **state)
  * again. */
 static void failing_random_source(void **state)
 {
-    (void)state;
     for (int size = 0; size < classes; size++) {
         test_batch batch;
 
@@ -298,7 +291,6 @@ static void failing_random_source(void **state)
 /* Zeros make the factor 1, all ones are as good a factor as any. */
 static void random_source_of_one_value(void **state)
 {
-    (void)state;
     for (int size = 0; size < classes; size++) {
         test_batch batch;
 
@@ -320,7 +312,6 @@ static void random_source_of_one_value(void **state)
  * more of them than one random factor is for, some others in between. */
 static void many_batches_of_one_key(void **state)
 {
-    (void)state;
     for (int size = 0; size < classes; size++) {
         test_batch full, few;
 

@@ -35,7 +35,6 @@ static atomic_uint wrong, running, batches, loads;
 
 static int set_up(void **state)
 {
-    (void)state;
     return test_device_open_with(&t, KEYS_MAX, keys, recipes,
                                  WARPRSA_CLASS_LARGE)
                ? 0
@@ -44,7 +43,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     test_device_close_with(&t, keys, WARPRSA_CLASS_LARGE);
     return 0;
 }
@@ -152,7 +150,6 @@ static void two_streams_and_changing_keys(void **state)
 {
     pthread_t threads[STREAMS + 1];
 
-    (void)state;
     atomic_store(&running, STREAMS);
     for (uintptr_t i = 0; i < STREAMS; i++)
         assert_int_equal(
@@ -175,7 +172,6 @@ static void no_index_was_lost(void **state)
     uint32_t index[KEYS_MAX], none;
     const int left = KEYS_MAX - WARPRSA_CLASS_LARGE;
 
-    (void)state;
     for (int i = 0; i < left; i++) {
         assert_int_equal(WARPRSA_OK,
                          t.engine->load_key(t.device, &keys[0].key, &index[i]));

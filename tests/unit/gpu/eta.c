@@ -3,12 +3,7 @@
  *
  * How long a thread sleeps that waits for a batch.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit_test.h"
 
 #include "gpu/select/eta.h"
 
@@ -29,7 +24,6 @@ static void nothing_is_known(void **state)
 {
     warprsa_eta d = {0};
 
-    (void)state;
     assert_int_equal(sleep_of(&d, 1), 0);
     note(&d, 1, 3 * MS);
     assert_int_equal(sleep_of(&d, 100), 0); /* none of so many is known */
@@ -42,7 +36,6 @@ static void each_size_has_its_own(void **state)
 {
     warprsa_eta d = {0};
 
-    (void)state;
     for (size_t count = 1; count <= 65536; count *= 2)
         note(&d, count, count * MS);
     for (size_t count = 1; count <= 65536; count *= 2) {
@@ -59,7 +52,6 @@ static void faster_ones_are_found_out(void **state)
 {
     warprsa_eta d = {0};
 
-    (void)state;
     note(&d, 1, 3 * MS);
     for (unsigned i = 0; i < 12; i++) {
         uint64_t slept = sleep_of(&d, 1);
@@ -75,7 +67,6 @@ static void slower_ones_count_little(void **state)
 {
     warprsa_eta d = {0};
 
-    (void)state;
     for (unsigned i = 0; i < 10; i++)
         note(&d, 1, i % 10 == 9 ? 6 * MS : 3 * MS);
     assert_in_range(sleep_of(&d, 1), 2 * MS, 3 * MS);
@@ -91,14 +82,12 @@ static void short_ones_are_not_slept_for(void **state)
 {
     warprsa_eta d = {0};
 
-    (void)state;
     note(&d, 1, 80 * US);
     assert_int_equal(sleep_of(&d, 1), 0);
 }
 
 static void asked_more_seldom_the_longer_it_takes(void **state)
 {
-    (void)state;
     assert_in_range(warprsa_eta_pause(0), 1 * US, 50 * US);
     assert_in_range(warprsa_eta_pause(10 * MS), 100 * US, 200 * US);
     assert_in_range(warprsa_eta_pause(10000 * MS), 1 * MS, 1 * MS);

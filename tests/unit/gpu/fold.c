@@ -46,7 +46,6 @@ static int set_up(void **state)
 {
     const size_t words = WARPRSA_FOLD_WORDS(LIMBS_MAX) * WARPRSA_MESSAGES;
 
-    (void)state;
     bn = BN_CTX_new();
     prime = BN_new();
     a = BN_new();
@@ -67,7 +66,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     BN_CTX_free(bn);
     BN_free(prime);
     BN_free(a);
@@ -121,7 +119,6 @@ static void make_matrix(int limbs)
 /* No two digits share a offset, and none is outside. */
 static void every_digit_has_its_offset(void **state)
 {
-    (void)state;
     for (int size = 0; size < SIZES; size++) {
         const int limbs = limbs_of[size];
 
@@ -147,7 +144,6 @@ static void rows_made_from_a_key(void **state)
         {{PRIME_ONES, 1536}, {PRIME_DOWN, 1536}, 65537},
         {{PRIME_UP, 2048}, {PRIME_STRIPES, 2047}, 3}};
 
-    (void)state;
     for (int size = 0; size < SIZES; size++) {
         const int limbs = limbs_of[size], last = 8 * limbs - 1;
         const int some[] = {0, 1, 7, 8, last / 2, last - 1, last, last - 8};
@@ -252,7 +248,6 @@ static void products(void **state)
     random_stream stream = {number_seed()};
     const unsigned count = module_context_scaled(PRODUCTS);
 
-    (void)state;
     for (int size = 0; size < SIZES; size++)
         for (unsigned i = 0; i < count; i++) {
             double m[LIMBS_MAX], n[LIMBS_MAX];
@@ -319,7 +314,6 @@ static void folds_of(int limbs, random_stream *stream)
  * every byte and every digit at its most. */
 static void digit_sums_at_their_most(void **state)
 {
-    (void)state;
     for (int size = 0; size < SIZES; size++) {
         const int limbs = limbs_of[size];
         const uint64_t most =
@@ -365,7 +359,6 @@ static void folds(void **state)
     random_stream stream = {number_seed()};
     const unsigned primes = module_context_scaled(PRIMES);
 
-    (void)state;
     for (int size = 0; size < SIZES; size++)
         for (unsigned i = 0; i < primes; i++) {
             const int limbs = limbs_of[size], bits = WARPRSA_FOLD_BITS(limbs);
@@ -399,7 +392,6 @@ static void reductions(void **state)
     random_stream stream = {number_seed()};
     const unsigned count = module_context_scaled(REDUCTIONS);
 
-    (void)state;
     for (int size = 0; size < SIZES; size++)
         for (unsigned i = 0; i < count; i++) {
             const int limbs = limbs_of[size], most = WARPRSA_FOLD_BITS(limbs);
@@ -434,7 +426,6 @@ static void differences(void **state)
 {
     random_stream stream = {number_seed()};
 
-    (void)state;
     for (int size = 0; size < SIZES; size++)
         for (unsigned i = 0; i < module_context_scaled(REDUCTIONS); i++) {
             const int limbs = limbs_of[size];
@@ -460,7 +451,6 @@ static void tables(void **state)
     static double entry[WARPRSA_FOLD_ENTRIES + 1][WARPRSA_MESSAGES][LIMBS_MAX];
     random_stream stream = {number_seed()};
 
-    (void)state;
     memset(entry, 0, sizeof(entry));
     for (int k = 0; k < WARPRSA_MESSAGES; k++)
         entry[0][k][0] = 1;

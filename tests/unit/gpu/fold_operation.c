@@ -51,7 +51,6 @@ static random_stream stream;
 
 static int set_up(void **state)
 {
-    (void)state;
     bn = BN_CTX_new();
     m = BN_new();
     s = BN_new();
@@ -65,7 +64,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     BN_CTX_free(bn);
     BN_free(m);
     BN_free(s);
@@ -168,7 +166,6 @@ static void private_operations(void **state)
     const unsigned count =
         module_context_scaled(sizeof(recipes) / sizeof(recipes[0]));
 
-    (void)state;
     for (unsigned i = 0; i < count && i < sizeof(recipes) / sizeof(recipes[0]);
          i++) {
         use_key(&recipes[i]);
@@ -228,7 +225,6 @@ static void other_exponents(void **state)
         {PRIME_RANDOM, 1024}, {PRIME_DOWN, 1023}, 65537};
     const int bytes = 256;
 
-    (void)state;
     use_key(&recipe);
     for (int which = 0; which < (int)module_context_scaled(6) && which < 6;
          which++) {
@@ -267,7 +263,6 @@ static void a_wrong_half_does_not_pass(void **state)
     static const key_recipe recipe = {
         {PRIME_RANDOM, 1024}, {PRIME_ONES, 1024}, 3};
 
-    (void)state;
     use_key(&recipe);
     w->key.half[1].exponent[3] ^= 1u << 7;
     for (int j = 0; j < WARPRSA_FOLD_GROUP; j++) {

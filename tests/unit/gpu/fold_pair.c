@@ -63,7 +63,6 @@ static random_stream stream;
 
 static int set_up(void **state)
 {
-    (void)state;
     bn = BN_CTX_new();
     prime = BN_new();
     a = BN_new();
@@ -90,7 +89,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     BN_CTX_free(bn);
     BN_free(prime);
     BN_free(a);
@@ -201,7 +199,6 @@ static void products(void **state)
     static warprsa_fold_columns s;
     const unsigned count = module_context_scaled(PRODUCTS);
 
-    (void)state;
     for (unsigned i = 0; i < count; i++) {
         operands(&m);
         operands(&n);
@@ -292,7 +289,6 @@ static void folds(void **state)
 {
     const unsigned primes = module_context_scaled(PRIMES);
 
-    (void)state;
     group.prime = 0;
     for (unsigned i = 0; i < primes; i++) {
         number_pattern(prime, &stream, (int)(i % NUMBER_PATTERNS),
@@ -328,7 +324,6 @@ static void reductions(void **state)
     const unsigned count = module_context_scaled(REDUCTIONS);
     const int least = WARPRSA_FOLD_BITS_MIN(LIMBS);
 
-    (void)state;
     for (unsigned i = 0; i < count; i++) {
         double samples[NUMBER_SAMPLES], p[NUMBER_SAMPLES];
 
@@ -362,7 +357,6 @@ static void differences(void **state)
 {
     static warprsa_fold_number m, n, r;
 
-    (void)state;
     for (unsigned i = 0; i < module_context_scaled(REDUCTIONS); i++) {
         double samples[NUMBER_SAMPLES], p[NUMBER_SAMPLES];
 
@@ -398,7 +392,6 @@ static void tables(void **state)
     static warprsa_fold_number entry[WARPRSA_FOLD_ENTRIES + 1], got;
     const int most = WARPRSA_FOLD_ENTRIES;
 
-    (void)state;
     for (int k = 0; k < GROUP; k++)
         entry[0].of[k][0] = 1;
     for (int turn = 0; turn < TABLES; turn++) {
@@ -557,13 +550,11 @@ static void run_operations(void (*run)(void))
 
 static void private_operations(void **state)
 {
-    (void)state;
     run_operations(run_whole);
 }
 
 static void cut_operations(void **state)
 {
-    (void)state;
     run_operations(run_cut);
 }
 
@@ -573,7 +564,6 @@ static void a_wrong_half_does_not_pass(void **state)
     static const key_recipe recipe = {
         {PRIME_RANDOM, BITS}, {PRIME_ONES, BITS}, 3};
 
-    (void)state;
     for (int half = 0; half < (int)module_context_scaled(2) && half < 2;
          half++) {
         use_key(&recipe);

@@ -4,17 +4,13 @@
  * How many streams work side by side, by the environment and the threads of the
  * process. Each case is a process of its own.
  */
+#include "tests/unit/support/unit_test.h"
+
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "gpu/engine.h"
 
@@ -60,7 +56,6 @@ static void one_thread_gets_all(void **state)
 {
     bool after = false;
 
-    (void)state;
     assert_int_equal(queues_in_child(NULL, false, 32, &after), 32);
     assert_true(after);
     assert_int_equal(queues_in_child(NULL, false, 9, &after), 9);
@@ -72,7 +67,6 @@ static void the_environment_stays(void **state)
 {
     bool after = true;
 
-    (void)state;
     for (unsigned wanted = 1; wanted <= 8; wanted++) {
         assert_int_equal(queues_in_child(NULL, false, wanted, &after), wanted);
         assert_false(after);
@@ -102,7 +96,6 @@ static void the_environment_decides(void **state)
                  {"1e99", 8},
                  {"9999999999999999999999", 8}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         for (int threads = 0; threads < 2; threads++) {
             bool after = true;

@@ -5,12 +5,8 @@
  * IFMA, or with WARPRSA_TEST_KERNEL=ifma by the same source in plain C, which
  * every CPU runs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +76,6 @@ static void run_check(warprsa_ifma_result *results, size_t count)
 
 static int set_up(void **state)
 {
-    (void)state;
     for (int size = 0; size < CLASSES; size++)
         for (int i = 0; i < KEYS; i++) {
             a_key *key = &keys[size][i];
@@ -97,7 +92,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     for (int size = 0; size < CLASSES; size++)
         for (int i = 0; i < KEYS; i++) {
             warprsa_ifma_public_key_free(keys[size][i].public);
@@ -158,7 +152,6 @@ static void right_results_pass(void **state)
     random_stream stream = {1};
     eight e;
 
-    (void)state;
     for (int size = 0; size < CLASSES; size++) {
         for (int i = 0; i < LANES; i++)
             put_random(&e, i, &keys[size][i % KEYS], &stream);
@@ -179,7 +172,6 @@ static void numbers_at_the_edges(void **state)
     BIGNUM *output = BN_new();
     eight e;
 
-    (void)state;
     for (int size = 0; size < CLASSES; size++)
         for (int k = 0; k < KEYS; k++) {
             a_key *key = &keys[size][k];
@@ -218,7 +210,6 @@ static void numbers_above_n_are_refused(void **state)
     BIGNUM *number = BN_new();
     eight e;
 
-    (void)state;
     for (int size = 0; size < CLASSES; size++) {
         a_key *key = key_with_room(size);
         const BIGNUM *n = key->made.numbers.value[NUMBER_N];
@@ -246,7 +237,6 @@ static void each_bit_counts(void **state)
     random_stream stream = {3};
     eight e;
 
-    (void)state;
     for (int size = 0; size < CLASSES; size++) {
         for (int i = 0; i < LANES; i++)
             put_random(&e, i, &keys[size][i % 2], &stream);
@@ -273,7 +263,6 @@ static void wrong_lanes_are_told_apart(void **state)
     random_stream stream = {4};
     eight e;
 
-    (void)state;
     for (int i = 0; i < LANES; i++)
         put_random(&e, i, &keys[WARPRSA_CLASS_2048][i % KEYS], &stream);
     for (unsigned wrong = 0; wrong < 256; wrong += in_plain_c ? 51 : 1) {
@@ -301,7 +290,6 @@ static void other_keys_are_refused(void **state)
     warprsa_ifma_public_key *public;
     made_key large;
 
-    (void)state;
     assert_true(made_key_at(&large, &recipe, distances));
     assert_int_equal(warprsa_ifma_public_key_new(&large.key, &public),
                      expected);

@@ -4,14 +4,10 @@
  * The kernels that may be chosen for a batch, compared with the table of known
  * devices. No GPU is asked.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "gpu/arith/private_operation.h"
 #include "gpu/engine.h"
@@ -21,7 +17,6 @@
 
 static void first_takes_everything(void **state)
 {
-    (void)state;
     assert_non_null(warprsa_kernels[0].at_once);
     for (int size = 0; size < WARPRSA_CLASSES; size++)
         assert_non_null(warprsa_kernels[0].launch[size]);
@@ -31,7 +26,6 @@ static void int32_is_no_candidate(void **state)
 {
     warprsa_kernel_timings candidates;
 
-    (void)state;
     warprsa_candidates(&candidates, 1, 0);
     for (size_t i = 0; i < candidates.count; i++)
         assert_string_not_equal(candidates.row[i].kernel, WARPRSA_KERNEL_INT32);
@@ -48,7 +42,6 @@ static void table_is_of_these_kernels(void **state)
     } devices[] = {{"NVIDIA H200", 132}, {"NVIDIA H100 80GB HBM3", 132}};
     warprsa_kernel_timings candidates, timings;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         warprsa_candidates(&candidates, devices[i].sms, devices[i].sms);
         assert_true(warprsa_kernel_timings_known(devices[i].device, &timings));
@@ -75,7 +68,6 @@ static void folds_have_the_granularity(void **state)
 {
     int folds = 0;
 
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         for (int i = 0; i < WARPRSA_FOLD_KERNELS; i++) {
             const warprsa_fold_kernel *fold =
@@ -98,7 +90,6 @@ static void threads_have_tables(void **state)
     static const uint32_t sms[] = {132, 114, 1};
     const uint32_t step = WARPRSA_THREAD_BLOCK_STEP;
 
-    (void)state;
     for (int i = 0; i < WARPRSA_CLASS_LARGE; i++) {
         const warprsa_size_class size = (warprsa_size_class)i;
         const warprsa_kernel *kernel =

@@ -51,7 +51,6 @@ static bool is_slow;
 
 static int set_up(void **state)
 {
-    (void)state;
     m = BN_new();
     expected = BN_new();
     is_slow = getenv("WARPRSA_TEST_KERNEL") != NULL;
@@ -68,7 +67,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     test_device_close_with(&t, keys, KEYS);
     BN_free(m);
     BN_free(expected);
@@ -121,7 +119,6 @@ static void answers_are_right(void **state)
     const bool host = strcmp(t.engine->name, "host") == 0;
     const size_t most = host ? module_context_scaled(4) : 17;
 
-    (void)state;
     right_answers(0, 2);
     right_answers(SMALL, 2);
     if (is_slow)
@@ -151,7 +148,6 @@ static void one_too_many(int k, size_t count)
 /* The longest batch that there may be, on a GPU. */
 static void longest_batches(void **state)
 {
-    (void)state;
     if (strcmp(t.engine->name, "cuda") != 0)
         return;
     for (int k = 0; k < 2; k++) {
@@ -173,7 +169,6 @@ static void answer_is_libcryptos(void **state)
     uint8_t answer[WARPRSA_MODULUS_BYTES_MAX];
     test_batch batch;
 
-    (void)state;
     if (is_slow)
         return;
     assert_true(test_batch_new(&batch, 1));
@@ -194,7 +189,6 @@ static void a_wrong_result_is_withheld(void **state)
     made_key liar = keys[0];
     test_batch batch;
 
-    (void)state;
     if (is_slow)
         return;
     liar.key.dp[WARPRSA_PRIME_BYTES_MAX - 1] ^= 2;
@@ -220,7 +214,6 @@ static void what_is_no_key_is_refused(void **state)
     warprsa_private_key lie = keys[2].key;
     uint32_t index;
 
-    (void)state;
     lie.qinv[WARPRSA_PRIME_BYTES_MAX - 1] ^= 1;
     assert_int_equal(WARPRSA_UNSUPPORTED_KEY,
                      t.engine->load_key(t.device, &lie, &index));
@@ -235,7 +228,6 @@ static void forms_are_not_mixed_up(void **state)
 {
     static warprsa_prepared_key prepared;
 
-    (void)state;
     assert_int_equal(WARPRSA_UNSUPPORTED_KEY,
                      warprsa_prepare_key(&prepared, &keys[0].key));
     assert_int_equal(WARPRSA_OK,

@@ -39,7 +39,6 @@ static int set_up(void **state)
 {
     int good = 1;
 
-    (void)state;
     bn = BN_CTX_new();
     scratch = BN_new();
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
@@ -58,7 +57,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
         BN_free(numbers[i].p);
         BN_free(numbers[i].x);
@@ -74,7 +72,6 @@ static int tear_down(void **state)
 /* Each lane asks for an entry of its own. */
 static void table_gives_each_entry(void **state)
 {
-    (void)state;
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
         random_stream stream = {number_seed()};
@@ -119,7 +116,6 @@ static int exponent_bits(const number_view *view)
 /* The digits of both exponents, put together, are the exponents. */
 static void digits_cover_the_exponents(void **state)
 {
-    (void)state;
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
         random_stream stream = {number_seed()};
@@ -252,7 +248,6 @@ static void public_modexps(void **state)
     const unsigned count = module_context_scaled(PUBLIC_CASES);
     unsigned wrong = 0;
 
-    (void)state;
     for (int v = 0; v < NUMBER_VIEWS; v++) {
         number_view view = number_view_of(v);
 
@@ -279,7 +274,6 @@ static void words_to_bn(BIGNUM *to, const uint32_t *words, int count)
  * ones, or random. */
 static void blinds_exponents(void **state)
 {
-    (void)state;
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
         random_stream stream = {number_seed()};
@@ -375,7 +369,6 @@ static void secret_modexps(void **state)
     const unsigned count = module_context_scaled(SECRET_CASES);
     unsigned wrong = 0;
 
-    (void)state;
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
 
@@ -433,7 +426,6 @@ static void check_sees_every_bit(void **state)
         {{PRIME_UP, 2048}, {PRIME_ONES, 2048}, 3},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
         random_stream stream = {number_seed() + i};
         made_key made;

@@ -48,7 +48,6 @@ static BIGNUM *new_number(void)
 
 static int set_up(void **state)
 {
-    (void)state;
     bn = BN_CTX_new();
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
         modulus *m = &moduli[i];
@@ -71,7 +70,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
         BN_free(moduli[i].p);
         BN_free(moduli[i].r);
@@ -272,7 +270,6 @@ static void products_are_exact(void **state)
     const unsigned count = module_context_scaled(MODULI);
     unsigned wrong = 0;
 
-    (void)state;
     for (int v = 0; v < NUMBER_VIEWS; v++) {
         number_view view = number_view_of(v);
 
@@ -327,7 +324,6 @@ static void long_chains_stay_right(void **state)
     const int count = (int)module_context_scaled(CHAIN_MODULI);
     unsigned wrong = 0;
 
-    (void)state;
     for (int v = 0; v < NUMBER_VIEWS; v++) {
         number_view view = number_view_of(v);
 
@@ -343,7 +339,6 @@ static void long_chains_stay_right(void **state)
  * there as a sample of 2^52. */
 static void resolve_leaves_full_samples(void **state)
 {
-    (void)state;
     for (int v = 0; v < NUMBER_VIEWS; v++) {
         number_view view = number_view_of(v);
         const int count = number_samples(&view);
@@ -381,7 +376,6 @@ static void resolve_leaves_full_samples(void **state)
  * such. */
 static void full_samples_came_about(void **state)
 {
-    (void)state;
     print_message("%u full samples in results\n", full_samples);
     assert_true(full_samples > 0);
 }

@@ -49,7 +49,6 @@ static random_stream stream;
 
 static int set_up(void **state)
 {
-    (void)state;
     bn = BN_CTX_new();
     prime[0] = BN_new();
     prime[1] = BN_new();
@@ -63,7 +62,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     BN_free(prime[0]);
     BN_free(prime[1]);
     BN_free(x);
@@ -112,7 +110,6 @@ static void columns_get_their_parts(void **state)
 {
     unsigned summed = 0;
 
-    (void)state;
     for (int i = 0; i < LANES; i++) {
         const warprsa_narrow_lane_places *l = &lanes[i];
 
@@ -153,7 +150,6 @@ static void banks_differ(const int *at)
 
 static void places_have_no_conflicts(void **state)
 {
-    (void)state;
     for (int first = 0; first < LANES; first += BANK_GROUPS) {
         int at[BANK_GROUPS];
 
@@ -188,7 +184,6 @@ static void words_have_places(void **state)
     uint8_t taken[WARPRSA_NARROW_WORD_PARTS * WARPRSA_NARROW_WORDS_ROW] = {0};
     int sample_at[WARPRSA_NARROW_WORDS_ROW / 8];
 
-    (void)state;
     memset(sample_at, 0xff, sizeof(sample_at));
     for (int i = 0; i < LIMBS; i++)
         sample_at[warprsa_narrow_pair_in_row(i / 2) / 8 + i % 2] = i;
@@ -306,7 +301,6 @@ static void check_bias(int which)
 
 static void matrices(void **state)
 {
-    (void)state;
     for (int i = 0; i < NUMBER_PATTERNS; i++) {
         next_primes(i);
         for (int which = 0; which < 2; which++) {
@@ -319,7 +313,6 @@ static void matrices(void **state)
 /* As the quotients of rows want it, for all that two samples can be. */
 static void reciprocals(void **state)
 {
-    (void)state;
     for (int exponent = 0; exponent < 104; exponent++)
         for (int i = 0; i < 100; i++) {
             uint64_t mantissa = i == 0 ? 0 : WARPRSA_SAMPLE_MASK;
@@ -392,7 +385,6 @@ static void chain(int which, int turn)
 
 static void products(void **state)
 {
-    (void)state;
     for (int i = 0; i < MODULI; i++) {
         next_primes(i);
         for (int turn = 0; turn < OPERANDS; turn++) {
@@ -425,7 +417,6 @@ static void digits(void **state)
     const int bits = WARPRSA_NARROW_WINDOW;
     uint32_t exponent[WINDOWS_MOST / 8 + 1];
 
-    (void)state;
     for (int turn = 0; turn < 36; turn++) {
         const int windows = turn < 24 ? turn + 1 : WINDOWS_MOST - turn + 24;
         const int count = warprsa_narrow_windows((uint32_t)windows);
@@ -455,7 +446,6 @@ static void powers(void **state)
     uint32_t exponent[WINDOWS / 8];
     double a[LIMBS];
 
-    (void)state;
     for (int i = 0; i < 12; i++) {
         const int windows = WINDOWS - i / 2;
         const int all = warprsa_narrow_windows((uint32_t)windows);
@@ -619,7 +609,6 @@ static void blocks_fill_the_sms(void **state)
         {528, 4, 528}, {529, 4, 528},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(of_132_sms) / sizeof(of_132_sms[0]); i++)
         assert_int_equal(warprsa_narrow_power_blocks(of_132_sms[i].powers, 132,
                                                      of_132_sms[i].most),
@@ -633,7 +622,6 @@ static void blocks_share_the_powers(void **state)
     static timetable t;
     static const uint32_t sms[] = {1, 2, 7, 132};
 
-    (void)state;
     for (uint32_t items = 1; items <= POWERS_MOST / 2; items++)
         for (int kind = 0; kind < 4; kind++) {
             make_items(&t, items, kind);

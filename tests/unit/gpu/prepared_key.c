@@ -15,7 +15,6 @@ static BIGNUM *x, *y;
 
 static int set_up(void **state)
 {
-    (void)state;
     bn = BN_CTX_new();
     x = BN_new();
     y = BN_new();
@@ -24,7 +23,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     BN_free(x);
     BN_free(y);
     BN_CTX_free(bn);
@@ -68,7 +66,6 @@ static void class_is_that_of_the_longer_prime(void **state)
 {
     static const unsigned longest[] = {515, 1035, 1555, 2075, 3115, 4155};
 
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASSES; size++) {
         const unsigned bits = longest[size];
         const unsigned other = size == WARPRSA_CLASS_4096   ? 2019
@@ -92,7 +89,6 @@ static void class_is_that_of_the_longer_prime(void **state)
 
 static void modulus_has_1024_to_8192_bits(void **state)
 {
-    (void)state;
     assert_int_equal(-1, class_of(1023, 511, 512));
     assert_int_equal(WARPRSA_CLASS_1024, class_of(1024, 512, 512));
     assert_int_equal(WARPRSA_CLASS_4096, class_of(4096, 2048, 2048));
@@ -110,7 +106,6 @@ static void modulus_has_1024_to_8192_bits(void **state)
 
 static void length_is_that_of_the_modulus(void **state)
 {
-    (void)state;
     warprsa_private_key key = key_of(1025, 513, 513);
 
     assert_int_equal(129, key.modulus_bytes);
@@ -126,7 +121,6 @@ static void length_is_that_of_the_modulus(void **state)
  * longer "primes" a result would not be below n. */
 static void primes_are_as_long_as_the_modulus(void **state)
 {
-    (void)state;
     assert_int_equal(-1, class_of(1025, 512, 512));
     assert_int_equal(WARPRSA_CLASS_1024, class_of(1024, 512, 512));
     assert_int_equal(WARPRSA_CLASS_1024, class_of(1024, 512, 513));
@@ -142,7 +136,6 @@ static void refused(const warprsa_private_key *key)
 
 static void even_and_small_numbers_are_refused(void **state)
 {
-    (void)state;
     const warprsa_private_key good = key_of(2048, 1024, 1024);
     warprsa_private_key key = good;
     const size_t last = WARPRSA_PRIME_BYTES_MAX - 1;
@@ -188,7 +181,6 @@ static void equal_primes_are_refused(void **state)
 {
     warprsa_private_key key = key_of(2048, 1024, 1024);
 
-    (void)state;
     memcpy(key.q, key.p, sizeof(key.q));
     refused(&key);
     key.q[WARPRSA_PRIME_BYTES_MAX - 128] ^= 1; /* their top bytes differ */
@@ -263,7 +255,6 @@ static const key_recipe recipes[] = {
 
 static void constants_are_right(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
         const int bits = WARPRSA_SAMPLE_BITS;
         warprsa_operation_key got;
@@ -311,7 +302,6 @@ static void is_no_key(const warprsa_private_key *key)
 
 static void numbers_that_are_no_key(void **state)
 {
-    (void)state;
     warprsa_operation_key got;
     warprsa_private_key key;
     made_key made;
@@ -359,7 +349,6 @@ static void primes_that_share_a_factor(void **state)
     static const key_recipe halves = {
         {PRIME_RANDOM, 256}, {PRIME_UP, 256}, 65537};
 
-    (void)state;
     assert_true(made_key_new(&made, &recipes[1]));
     assert_true(made_key_new(&factors, &halves));
     BIGNUM **v = made.numbers.value, **f = factors.numbers.value;

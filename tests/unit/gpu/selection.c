@@ -4,15 +4,11 @@
  * Which kernel a batch gets. The predicted time goes through the measured
  * points, and the kernel is chosen by it. No device is asked.
  */
+#include "tests/unit/support/unit_test.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "gpu/kernels/kernel_names.h"
 #include "gpu/select/selection.h"
@@ -32,7 +28,6 @@ static void times_go_through_the_points(void **state)
 {
     warprsa_kernel_timing other = timing;
 
-    (void)state;
     at(&timing, 1, 2);
     at(&timing, 500, 3);
     at(&timing, 1000, 7);
@@ -56,7 +51,6 @@ static void times_go_through_the_points(void **state)
 
 static void more_operations_of_a_wave_never_take_less(void **state)
 {
-    (void)state;
     for (size_t count = 1; count < 1000; count++)
         assert_true(warprsa_predict_ms(&timing, count) <=
                     warprsa_predict_ms(&timing, count + 1) + 1e-9);
@@ -82,7 +76,6 @@ static void choices(void **state)
          {WARPRSA_CLASS_2048, "many", 400, 8, 8, 10},
          {WARPRSA_CLASS_4096, "few", 100, 5, 6, 7}}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         const char *chosen =
             warprsa_fastest_kernel(&timings, wanted[i].size, wanted[i].count);
@@ -104,7 +97,6 @@ static void fold_is_for_parts(void **state)
         {{WARPRSA_CLASS_2048, WARPRSA_KERNEL_FOLD, 1000, 1, 1, 1},
          {WARPRSA_CLASS_2048, "any", 1000, 2000, 3000, 7000}}};
 
-    (void)state;
     assert_string_equal(
         warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 500), "any");
     assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_2048, 500) == 3.0);
@@ -118,7 +110,6 @@ static void narrow_fold_shares_evenly(void **state)
     const warprsa_kernel_timing timing = {
         WARPRSA_CLASS_3072, WARPRSA_KERNEL_NARROW_FOLD, 1000, 1000, 2000, 3000};
 
-    (void)state;
     assert_true(warprsa_predict_ms(&timing, 500) == 2.0);
     assert_true(warprsa_predict_ms(&timing, 1000) == 3.0);
     for (size_t count = 1000; count < 4000; count += 50)
@@ -161,7 +152,6 @@ static void predicted_and_measured(void **state)
                                           "low_latency"};
     warprsa_kernel_timings timings;
 
-    (void)state;
     assert_true(warprsa_kernel_timings_known("NVIDIA H200", &timings));
     for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
         const double ms[] = {measured[i].cooperative, measured[i].thread,
@@ -198,7 +188,6 @@ static void known_devices(void **state)
                                           "NVIDIA H100 80GB HBM3"};
     warprsa_kernel_timings timings;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         assert_true(warprsa_kernel_timings_known(devices[i], &timings));
         assert_true(warprsa_kernel_timings_fit(&timings, &timings, SIZE_MAX));
@@ -221,7 +210,6 @@ static void timings_that_cannot_be(void **state)
     };
     warprsa_kernel_timings candidates = {0}, timings = {0};
 
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         candidates.row[candidates.count] = timing;
         candidates.row[candidates.count++].size = (warprsa_size_class)size;

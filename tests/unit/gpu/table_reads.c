@@ -27,7 +27,6 @@ static warprsa_sample_t *table;
 
 static int set_up(void **state)
 {
-    (void)state;
     table = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return table == MAP_FAILED;
@@ -35,7 +34,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     return munmap(table, BYTES);
 }
 
@@ -114,7 +112,6 @@ static int reads_without(uint32_t hidden, const warprsa_operation *op,
 
 static void scan_reads_every_entry(void **state)
 {
-    (void)state;
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         const number_view view = number_view_of(2 * size);
         const warprsa_operation op = {.table = table, .table_stride = STRIDE};
@@ -130,7 +127,6 @@ static void scan_reads_every_entry(void **state)
 
 static void direct_reads_the_entry_alone(void **state)
 {
-    (void)state;
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         const number_view view = number_view_of(2 * size);
         const warprsa_operation op = {

@@ -29,7 +29,6 @@ static uint64_t start[4 * N_MAX];
 
 static int set_up(void **state)
 {
-    (void)state;
     bn = BN_CTX_new();
     p = BN_new();
     a = BN_new();
@@ -43,7 +42,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     BN_free(p);
     BN_free(a);
     BN_free(b);
@@ -203,7 +201,6 @@ static void products(void **state)
     const unsigned count = module_context_scaled(PRODUCT_CASES);
     unsigned wrong = 0;
 
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         number_view view = number_view_of(2 * size);
 
@@ -269,7 +266,6 @@ static void powers(void **state)
     const unsigned count = module_context_scaled(POWER_CASES);
     unsigned wrong = 0;
 
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         number_view view = number_view_of(2 * size);
 
@@ -282,7 +278,6 @@ static void powers(void **state)
 /* Converts numbers with samples of exactly 2^52 and of all ones, in and out. */
 static void balances(void **state)
 {
-    (void)state;
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         number_view view = number_view_of(2 * size);
         random_stream stream = {number_seed()};

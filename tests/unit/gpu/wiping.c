@@ -194,7 +194,6 @@ static void freed_blocks_hold_no_secret(void **state)
     warprsa_private_key no_key;
     uint32_t index, again;
 
-    (void)state;
     assert_true(made_key_new(&key, &recipe));
     open_device(2);
     collect_secrets(input);
@@ -240,7 +239,6 @@ static void what_blinds_many_keys_is_bounded(void **state)
     uint8_t output[TASKS][WARPRSA_MODULUS_BYTES_MAX];
     uint32_t index[KEYS];
 
-    (void)state;
     if (strcmp(engine->name, "ifma") != 0)
         skip();
     assert_true(made_key_new(&key, &recipe));

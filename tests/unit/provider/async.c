@@ -25,7 +25,6 @@ static void jobs_resumed_too_early(void **state)
     uint64_t before = counter_of(subject, "warprsa-gpu");
     unsigned early = 0, rounds = 0;
 
-    (void)state;
     /* Repeated, since this thread may be preempted until all are answered. */
     for (; early <= JOBS && rounds < 20; rounds++) {
         memset(works, 0, sizeof(works));
@@ -60,7 +59,6 @@ static void woken_by_descriptor(void **state)
     signing one = {0};
     uint64_t before = counter_of(subject, "warprsa-gpu");
 
-    (void)state;
     for (unsigned round = 0; round < 8; round++) {
         size_t added = 0, removed = 0, count = 1;
         OSSL_ASYNC_FD fd = -1;
@@ -102,7 +100,6 @@ static void woken_by_callback(void **state)
     static atomic_int called[JOBS];
     uint64_t before = counter_of(subject, "warprsa-gpu");
 
-    (void)state;
     for (unsigned i = 0; i < JOBS; i++) {
         works[i].wait_ctx = ASYNC_WAIT_CTX_new();
         assert_int_equal(ASYNC_WAIT_CTX_set_callback(works[i].wait_ctx,
@@ -131,7 +128,6 @@ static void routed_by_itself(void **state)
     static signing works[JOBS];
     uint64_t made = 0, gpu = 0;
 
-    (void)state;
     subject_set(subject_open("engine = host\ndeadline_ms = 300000\n"));
     do {
         memset(works, 0, sizeof(works));
@@ -164,7 +160,6 @@ static void pause_blocked(void **state)
     uint64_t before = counter_of(subject, "warprsa-gpu");
     int ret = 0;
 
-    (void)state;
     one.wait_ctx = ASYNC_WAIT_CTX_new();
     assert_int_equal(ASYNC_start_job(&one.job, one.wait_ctx, &ret, blocked_job,
                                      &arg, sizeof(arg)),
@@ -225,7 +220,6 @@ static int give_up_jobs(int with_callback)
 
 static void jobs_given_up(void **state)
 {
-    (void)state;
     for (int with_callback = 0; with_callback < 2; with_callback++) {
         pid_t child = fork_quietly();
 
@@ -275,7 +269,6 @@ static void freed_under_a_callback(void **state)
     pid_t child = fork_quietly();
     int status = 0;
 
-    (void)state;
     if (child == 0)
         _exit(free_under_callback());
     assert_int_equal(waitpid(child, &status, WUNTRACED), child);
@@ -304,7 +297,6 @@ static void job_refused(void **state)
     EVP_PKEY *usual_key = subject_key;
     signing first = {0}, second = {0};
 
-    (void)state;
     subject_set(subject_open(HOST_ENGINE "slots = 1\n"));
     assert_int_equal(signing_step(&first), ASYNC_PAUSE);
     assert_int_equal(descriptors_of(&first), 1);
@@ -335,7 +327,6 @@ static void threads_of_jobs(void **state)
     unsigned count = module_context_scaled(THREADS);
     uint64_t before = counter_of(subject, "warprsa-gpu");
 
-    (void)state;
     memset(works, 0, sizeof(works));
     for (unsigned i = 0; i < count; i++)
         assert_int_equal(
@@ -355,7 +346,6 @@ static void resumed_under_a_lock(void **state)
     uint64_t before = counter_of(subject, "warprsa-gpu");
     unsigned count = module_context_scaled(2000);
 
-    (void)state;
     assert_true(signs_under_a_lock(count));
     assert_counted(subject, before + count, 0);
 }
@@ -379,7 +369,6 @@ static void ended_by_its_callback(void **state)
     signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()};
     uint64_t before = counter_of(subject, "warprsa-gpu");
 
-    (void)state;
     assert_int_equal(
         ASYNC_WAIT_CTX_set_callback(one.wait_ctx, wait_for_end, NULL), 1);
     assert_int_equal(signing_step(&one), ASYNC_PAUSE);
@@ -395,7 +384,6 @@ static void jobs_of_one_wait_ctx(void **state)
 {
     uint64_t before = counter_of(subject, "warprsa-gpu");
 
-    (void)state;
     assert_true(signs_in_jobs_of_one_wait_ctx());
     assert_counted(subject, before + 3, 0);
 }

@@ -42,7 +42,6 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 
 static int auto_subject_setup(void **state)
 {
-    (void)state;
     oracle_key = key_make(NULL, "RSA", 1024, 2);
     subject_set(subject_open("engine = host\n"));
     return 0;
@@ -92,7 +91,6 @@ static void paused_with_a_readable_descriptor(void **state)
     uint64_t routed = counter_of(subject, "warprsa-cpu-route"), made = 0;
     signing one = {0};
 
-    (void)state;
     for (unsigned round = 0; round < 3; round++) {
         size_t added = 0, removed = 0;
         unsigned before = sign_until_paused(&one);
@@ -121,7 +119,6 @@ static void others_go_on_meanwhile(void **state)
 {
     signing works[2] = {{0}, {0}};
 
-    (void)state;
     assert_in_range(sign_until_paused(&works[0]), 0, ATTEMPTS - 1);
     for (unsigned i = 0; i < 10; i++)
         while (signing_step(&works[1]) == ASYNC_PAUSE)
@@ -145,7 +142,6 @@ static void never_with_a_callback(void **state)
     static atomic_int called;
     signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()};
 
-    (void)state;
     assert_int_equal(
         ASYNC_WAIT_CTX_set_callback(one.wait_ctx, called_back, &called), 1);
     for (unsigned i = 0; i < MANY; i++) {
@@ -171,7 +167,6 @@ static void never_while_pauses_are_blocked(void **state)
 {
     signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()}, *arg = &one;
 
-    (void)state;
     for (unsigned i = 0; i < MANY; i++) {
         int ret = 0;
 
@@ -214,7 +209,6 @@ static void given_up(void **state)
 {
     pid_t child = fork_quietly();
 
-    (void)state;
     if (child == 0)
         _exit(give_up());
     assert_all_right(child);
@@ -227,7 +221,6 @@ static void resumed_in_a_child(void **state)
     signing one = {0};
     pid_t child = -1;
 
-    (void)state;
     assert_in_range(sign_until_paused(&one), 0, ATTEMPTS - 1);
     child = fork_quietly();
     if (child == 0) {

@@ -20,7 +20,6 @@ static char conf[sizeof(directory) + 16];
 
 static int setup(void **state)
 {
-    (void)state;
     if (mkdtemp(directory) == NULL)
         return -1;
     snprintf(conf, sizeof(conf), "%s/openssl.cnf", directory);
@@ -30,7 +29,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     unlink(conf);
     return rmdir(directory);
 }
@@ -103,7 +101,6 @@ static void bad_words(void **state)
     static const char engines[] = "one of auto, cuda, ifma, host, none";
     static const char routes[] = "one of auto, gpu, cpu";
 
-    (void)state;
     assert_value_refused("engine", "gpu", engines);
     assert_value_refused("engine", "Host", engines);
     assert_value_refused("engine", "auto cuda", engines);
@@ -121,7 +118,6 @@ static void bad_paths(void **state)
     static const char allowed[] = "an absolute path of at most 107 bytes";
     char path[109];
 
-    (void)state;
     assert_value_refused("socket", "", allowed);
     assert_value_refused("socket", "warprsad.sock", allowed);
     memset(path, '/', 108);
@@ -135,7 +131,6 @@ static void bad_paths_or_none(void **state)
         "none or an absolute path of at most 255 bytes";
     char path[257];
 
-    (void)state;
     assert_value_refused("calibration_file", "", allowed);
     assert_value_refused("calibration_file", "None", allowed);
     assert_value_refused("calibration_file", "calibration", allowed);
@@ -157,7 +152,6 @@ static void bad_numbers(void **state)
     static const char *const bad[] = {"",     "-1",  "1k",
                                       "0x10", "1.5", "99999999999999999999"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         char allowed[64], value[16];
 
@@ -177,7 +171,6 @@ static void bad_devices(void **state)
     static const char *const bad[] = {"",    "16",    "0,",  ",0", "0,,1",
                                       "0 1", "all,0", "0,x", "100"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_value_refused(
             "devices", bad[i],
@@ -189,7 +182,6 @@ static void bad_programs(void **state)
     static const char *const bad[] = {"",    "nginx", "/a,",
                                       ",/a", "/a,b",  "/a,,/b"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_value_refused("programs_allow", bad[i],
                              "all, or patterns of absolute paths separated by "
@@ -210,7 +202,6 @@ static void bad_traces(void **state)
         "or ,level:2";
     char wanted[512];
 
-    (void)state;
     assert_value_refused("trace", "stdout", allowed);
     assert_value_refused("trace", "file:", allowed);
     assert_value_refused("trace", "stderr,level:3", allowed);
@@ -239,7 +230,6 @@ static void refusal_traced(void **state)
     char path[sizeof(directory) + 16], setting[128], line[512], wanted[256];
     FILE *file = NULL;
 
-    (void)state;
     snprintf(path, sizeof(path), "%s/trace", directory);
     snprintf(setting, sizeof(setting),
              "activate = 1\nroute = warp\ntrace = file:%s\n", path);
@@ -270,7 +260,6 @@ static void unknown_names(void **state)
         "programs_deny, trace";
     char wanted[512];
 
-    (void)state;
     snprintf(wanted, sizeof(wanted),
              "%s: section warprsa_section: slot = 12: %s", conf, known);
     assert_refused("slot = 12", wanted);
@@ -285,7 +274,6 @@ static void another_file(void **state)
 {
     OSSL_LIB_CTX *libctx = NULL;
 
-    (void)state;
     write_configuration(conf, "activate = 1\n");
     ERR_clear_error();
     libctx = context_with("slots = 0\n");
@@ -317,7 +305,6 @@ static void streams_in_the_environment(void **state)
         {"mode = daemon\nsocket = /there/is/none\nstreams = 16\n", false},
     };
 
-    (void)state;
     write_configuration(conf, "activate = 1\n");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         OSSL_LIB_CTX *libctx = NULL;
@@ -342,7 +329,6 @@ static void good_values(void **state)
     struct stat status;
     char path[sizeof(directory) + 16];
 
-    (void)state;
     snprintf(path, sizeof(path), "%s/trace", directory);
     snprintf(lines, sizeof(lines),
              "activate = 1\nengine = none\nroute = gpu\ndevices = 0,15\n"

@@ -118,7 +118,6 @@ static int end_daemon(int signal)
 
 static int setup_group(void **state)
 {
-    (void)state;
     if (mkdtemp(directory) == NULL || chmod(directory, 0755) != 0)
         return -1;
     snprintf(path, sizeof(path), "%s/socket", directory);
@@ -129,7 +128,6 @@ static int setup_group(void **state)
 
 static int teardown_group(void **state)
 {
-    (void)state;
     EVP_PKEY_free(oracle_key);
     unlink(path);
     unlink(log_path);
@@ -149,7 +147,6 @@ static void open_subject(void)
 
 static int setup(void **state)
 {
-    (void)state;
     start_daemon(-1);
     open_subject();
     return 0;
@@ -159,7 +156,6 @@ static int teardown(void **state)
 {
     int status;
 
-    (void)state;
     subject_free();
     status = end_daemon(SIGTERM);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
@@ -169,7 +165,6 @@ static int teardown(void **state)
 
 static void one_process(void **state)
 {
-    (void)state;
     assert_true(signs_right(subject, subject_key, oracle_key));
     assert_counted(subject, 1, 0);
 }
@@ -196,7 +191,6 @@ static bool has_session_and_notifier(void)
 /* A job with a callback sleeps. */
 static void jobs_told_of_in_odd_ways(void **state)
 {
-    (void)state;
     WAIT_UNTIL(has_session_and_notifier());
     assert_true(signs_under_a_lock(JOBS));
     assert_counted(subject, made_on_device + JOBS, made_on_cpu);
@@ -212,7 +206,6 @@ static void a_launcher_that_forks_twice(void **state)
     char byte = 0;
     pid_t master;
 
-    (void)state;
     assert_int_equal(pipe(ready), 0);
     master = fork_quietly();
     if (master == 0) {
@@ -285,7 +278,6 @@ static void a_process_without_rights(void **state)
 {
     pid_t child;
 
-    (void)state;
     if (geteuid() != 0)
         skip();
     child = fork_quietly();
@@ -299,7 +291,6 @@ static void a_user_who_may_not(void **state)
 {
     pid_t child;
 
-    (void)state;
     if (geteuid() != 0)
         skip();
     subject_free();
@@ -323,7 +314,6 @@ static void a_user_who_may_not(void **state)
 
 static void jobs_of_one_thread(void **state)
 {
-    (void)state;
     WAIT_UNTIL(has_session_and_notifier());
     assert_int_equal(sign_in_jobs(), ALL_RIGHT);
     assert_counted(subject, made_on_device + JOBS, made_on_cpu);
@@ -346,7 +336,6 @@ static void a_daemon_that_ends_under_load(void **state)
     static signer signers[THREADS];
     unsigned made;
 
-    (void)state;
     signers_start(signers, THREADS);
     for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         uint64_t before;
@@ -427,7 +416,6 @@ static void a_daemon_killed_with_jobs_waiting(void **state)
     signing one = {0};
     OSSL_ASYNC_FD fd = wait_for_a_stopped_daemon(&one);
 
-    (void)state;
     (void)end_daemon(SIGKILL);
     goes_on(&one, fd);
     assert_counted(subject, made_on_device, made_on_cpu + 1);
@@ -454,7 +442,6 @@ static void a_daemon_that_hangs(void **state)
     OSSL_ASYNC_FD fd = wait_for_a_stopped_daemon(&one);
     unsigned made = sign_until_woken(fd);
 
-    (void)state;
     goes_on(&one, fd);
     assert_counted(subject, made_on_device, made_on_cpu + made + 1);
     /* If that took too long, the daemon has killed it and started another. */
@@ -510,7 +497,6 @@ static void make_without_daemon(void)
 /* The program's startup_ms and deadline_ms are minutes. */
 static void a_daemon_that_hangs_at_any_moment(void **state)
 {
-    (void)state;
     for (moment when = NOT_LOADED; when < MOMENTS; when++) {
         come_to(when);
         make_without_daemon();
@@ -523,7 +509,6 @@ static void a_daemon_that_hangs_at_any_moment(void **state)
 
 static void unloaded_and_loaded_again(void **state)
 {
-    (void)state;
     for (int i = 0; i < 5; i++) {
         assert_true(signs_right(subject, subject_key, oracle_key));
         subject_free();
@@ -561,7 +546,6 @@ static void two_contexts_in_one_process(void **state)
     EVP_PKEY *first_key = subject_key;
     uint64_t of_first, of_second;
 
-    (void)state;
     of_first = sign_on_device();
     open_subject();
     of_second = sign_on_device();
@@ -583,7 +567,6 @@ static void activated_by_socket(void **state)
     int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     int high = -1;
 
-    (void)state;
     subject_free();
     assert_int_equal(WEXITSTATUS(end_daemon(SIGTERM)), 0);
     strcpy(address.sun_path, path);

@@ -4,13 +4,10 @@
  * Errors on their way from our libcrypto's queue to the caller's, which is a
  * list here: all of them arrive, and our queue is as it was before.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
+
 #include <string.h>
 
-#include <cmocka.h>
 #include <openssl/err.h>
 #include <openssl/rsa.h>
 
@@ -47,7 +44,6 @@ static const warprsa_context context = {
 
 static int setup(void **state)
 {
-    (void)state;
     ERR_clear_error();
     raised_count = 0;
     return 0;
@@ -83,7 +79,6 @@ static void assert_next_is(int reason)
 
 static void all_errors_of_a_call_arrive(void **state)
 {
-    (void)state;
     call(false, RSA_R_BAD_SIGNATURE, RSA_R_PADDING_CHECK_FAILED);
     assert_int_equal(raised_count, 2);
     assert_raised(0, RSA_R_BAD_SIGNATURE);
@@ -93,7 +88,6 @@ static void all_errors_of_a_call_arrive(void **state)
 
 static void a_success_raises_nothing(void **state)
 {
-    (void)state;
     call(true, RSA_R_BAD_SIGNATURE, 0);
     assert_int_equal(raised_count, 0);
     assert_int_equal(ERR_peek_error(), 0);
@@ -107,7 +101,6 @@ static void a_success_raises_nothing(void **state)
 /* Errors of somebody else, who uses our libcrypto as well. */
 static void the_last_one_arrives_where_there_were_others(void **state)
 {
-    (void)state;
     ERR_raise(ERR_LIB_RSA, RSA_R_BAD_E_VALUE);
     ERR_raise(ERR_LIB_RSA, RSA_R_BAD_SIGNATURE);
     call(false, RSA_R_PADDING_CHECK_FAILED, 0);

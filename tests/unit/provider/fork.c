@@ -41,7 +41,6 @@ static void before_the_first_operation(void **state)
 {
     pid_t child = fork_quietly();
 
-    (void)state;
     if (child == 0)
         leave(sign_in_child(2, 2, 0));
     assert_all_right(child);
@@ -68,7 +67,6 @@ static void after_an_operation(void **state)
     uint64_t before = 0;
     pid_t child = -1;
 
-    (void)state;
     assert_true(signs_right(subject, subject_key, oracle_key));
     before = counter_of(subject, "warprsa-gpu");
     child = fork_quietly();
@@ -106,7 +104,6 @@ static void with_jobs_under_way(void **state)
     uint64_t before = counter_of(subject, "warprsa-gpu");
     pid_t child = -1;
 
-    (void)state;
     memset(works, 0, sizeof(works));
     for (unsigned i = 0; i < JOBS; i++)
         assert_int_equal(signing_step(&works[i]), ASYNC_PAUSE);
@@ -138,7 +135,6 @@ static void with_threads_at_work(void **state)
     uint64_t before = counter_of(subject, "warprsa-gpu");
     unsigned forks = module_context_scaled(10);
 
-    (void)state;
 #ifdef __SANITIZE_ADDRESS__
     /* In the child, its allocator's lock may stay taken for ever. */
     skip();
@@ -165,7 +161,6 @@ static void counters_of_each_process(void **state)
     pid_t child = -1;
     long pid = 0, last = 0;
 
-    (void)state;
     assert_int_equal(module_context_open(&module, "host", ""), 1);
     key = key_in(module.libctx, oracle_key);
     assert_true(signs_right(module.libctx, key, oracle_key));

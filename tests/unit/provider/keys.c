@@ -30,7 +30,6 @@ static void two_library_contexts(void **state)
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *in_one = key_in(one, key), *in_two = key_in(two, key);
 
-    (void)state;
     assert_true(signs_right(one, in_one, key));
     assert_true(signs_right(two, in_two, key));
     assert_true(signs_right(two, in_two, key));
@@ -58,7 +57,6 @@ static void homes_of_keys(void **state)
     EVP_SIGNATURE *signature = EVP_SIGNATURE_fetch(subject, "RSA", NULL);
     EVP_ASYM_CIPHER *cipher = EVP_ASYM_CIPHER_fetch(subject, "RSA", NULL);
 
-    (void)state;
     assert_int_equal(EVP_PKEY_todata(key, EVP_PKEY_KEYPAIR, &params), 1);
     assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
     assert_int_equal(EVP_PKEY_fromdata(ctx, &built, EVP_PKEY_KEYPAIR, params),
@@ -90,7 +88,6 @@ static void own_keymgmt(void **state)
     static const char *const types[] = {"RSA", "RSA-PSS"};
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(subject, types[i],
                                                        "warprsa.keymgmt=yes");
@@ -140,7 +137,6 @@ static void public_keys(void **state)
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     unsigned char signature[128];
 
-    (void)state;
     assert_int_equal(sign_with(NULL, key, 0, signature, sizeof(signature)),
                      sizeof(signature));
     for (unsigned i = 0; i < 2; i++) {
@@ -237,7 +233,6 @@ static void unsupported_keys(void **state)
     EVP_PKEY *short_key = key_make(NULL, "RSA", 1022, 2);
     EVP_PKEY *multi = key_make(NULL, "RSA", 1536, 3);
 
-    (void)state;
     assert_unsupported(bare);
     assert_unsupported(short_key);
     assert_unsupported(multi);
@@ -253,7 +248,6 @@ static void pss_key(void **state)
     EVP_PKEY *key = key_make(NULL, "RSA-PSS", 1024, 2);
     EVP_PKEY *copy = key_in(subject, key);
 
-    (void)state;
     assert_true(signs_right(subject, copy, key));
     assert_counted(subject, 1, 0);
     EVP_PKEY_free(copy);
@@ -270,7 +264,6 @@ static void paddings_of_signatures(void **state)
     EVP_PKEY *copy = key_in(subject, key);
     unsigned char ours[128], theirs[128];
 
-    (void)state;
     assert_int_equal(
         sign_with(subject, copy, RSA_PKCS1_PSS_PADDING, ours, sizeof(ours)),
         sizeof(ours));
@@ -357,7 +350,6 @@ static void decryptions(void **state)
     EVP_PKEY *copy = key_in(subject, key);
     unsigned char sealed[128];
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         opened out;
 
@@ -388,7 +380,6 @@ static void raw_decryptions(void **state)
     unsigned char sealed[129] = {0};
     BIGNUM *n = NULL;
 
-    (void)state;
     assert_int_equal(EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_N, &n), 1);
     for (int number = 0; number < 3; number++) {
         sealed[127] = (unsigned char)number;
@@ -439,7 +430,6 @@ static void legacy_digest(void **state)
                                 OSSL_PROVIDER_load(oracle, "legacy"), NULL};
     unsigned char ours[128], theirs[128];
 
-    (void)state;
     if (needed[1] == NULL) {
         ERR_clear_error();
         print_message("no legacy provider here\n");
@@ -469,7 +459,6 @@ static void route_cpu(void **state)
     EVP_PKEY *copy = key_in(subject, key);
     unsigned char sealed[128];
 
-    (void)state;
     for (unsigned i = 0; i < 40;
          i++) /* libcrypto makes a new blinding every 32 uses */
         assert_true(signs_right(subject, copy, key));
@@ -506,7 +495,6 @@ static void route_auto_alone(void **state)
     EVP_PKEY *copy = key_in(subject, key);
     unsigned threads = entries_of("/proc/self/task");
 
-    (void)state;
     assert_true(signs_right(subject, copy, key));
     assert_counted(subject, 0, 1);
     assert_int_equal(counter_of(subject, "warprsa-cpu-route"), 1);
@@ -522,7 +510,6 @@ static void no_engine(void **state)
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *copy = key_in(subject, key);
 
-    (void)state;
     assert_true(signs_right(subject, copy, key));
     assert_counted(subject, 0, 1);
     assert_int_equal(counter_of(subject, "warprsa-cpu-no-device"), 1);
@@ -543,7 +530,6 @@ static void nothing_opened_at_load(void **state)
     EVP_PKEY *copy = key_in(subject, key);
     unsigned char signature[128];
 
-    (void)state;
     assert_int_equal(sign_with(NULL, key, 0, signature, sizeof(signature)),
                      sizeof(signature));
     assert_true(is_right(key, 0, signature, sizeof(signature)));
@@ -583,7 +569,6 @@ static void status_line(void **state)
              *unsupported = by_params(subject, bare);
     char text[512];
 
-    (void)state;
     for (const OSSL_PARAM *known = OSSL_PROVIDER_gettable_params(provider);
          known->key != NULL; known++) {
         char buffer[2048];
@@ -618,7 +603,6 @@ static void keys_wiped(void **state)
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *one = NULL, *two = NULL;
 
-    (void)state;
     assert_int_equal(module_context_open(&module, "host", ""), 1);
     one = key_in(module.libctx, key);
     two = key_in(module.libctx, key);
@@ -648,7 +632,6 @@ static void the_same_key_a_thousand_times(void **state)
     module_context module;
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
 
-    (void)state;
     assert_int_equal(module_context_open(&module, "host", ""), 1);
     for (unsigned i = 0; i < TIMES; i++) {
         held[i] = key_in(module.libctx, key);

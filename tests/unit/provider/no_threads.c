@@ -91,13 +91,11 @@ static void on_the_cpu(unsigned threads)
 
 static void no_thread_at_all(void **state)
 {
-    (void)state;
     on_the_cpu(0);
 }
 
 static void fewer_threads_than_streams(void **state)
 {
-    (void)state;
     on_the_cpu(3);
 }
 

@@ -96,7 +96,6 @@ static void raw_signatures(void **state)
     const ways_call digest = {WAYS_SIGN, .padding = RSA_NO_PADDING,
                               .digest = "SHA256"};
 
-    (void)state;
     assert_succeeds(&call, K);
     COMPARE_LENGTHS(&call, 0, 1, 100, K - 1, K + 1);
     COMPARE_LENGTHS(&digest, 0, 32, K);
@@ -107,7 +106,6 @@ static void raw_decryptions(void **state)
 {
     const ways_call call = {WAYS_DECRYPT, .padding = RSA_NO_PADDING};
 
-    (void)state;
     assert_succeeds(&call, K);
     COMPARE_LENGTHS(&call, 0, 1, 100, K - 1, K + 1);
     compare_values(&call);
@@ -118,7 +116,6 @@ static void pkcs1_signatures(void **state)
     const ways_call plain = {WAYS_SIGN, .padding = RSA_PKCS1_PADDING};
     static const char *const digests[] = {"SHA256", "SHA1", "MD5", "SHA512"};
 
-    (void)state;
     assert_succeeds(&plain, 32);
     COMPARE_LENGTHS(&plain, 0, 1, K - 12, K - 11, K - 10, K - 1, K, K + 1);
     for (size_t i = 0; i < sizeof(digests) / sizeof(digests[0]); i++) {
@@ -138,7 +135,6 @@ static void pss_signatures(void **state)
                                         "20",     "94",  "95",   "-5"};
     const ways_call plain = {WAYS_SIGN, .padding = RSA_PKCS1_PSS_PADDING};
 
-    (void)state;
     COMPARE_LENGTHS(&plain, 0, 20, 32);
     for (size_t i = 0; i < sizeof(salts) / sizeof(salts[0]); i++) {
         const ways_call call = {.what = WAYS_SIGN,
@@ -159,7 +155,6 @@ static void x931_signatures(void **state)
 {
     static const char *const digests[] = {NULL, "SHA1", "SHA256", "MD5"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(digests) / sizeof(digests[0]); i++) {
         const ways_call call = {WAYS_SIGN, .padding = RSA_X931_PADDING,
                                 .digest = digests[i]};
@@ -173,7 +168,6 @@ static void paddings_that_do_not_fit(void **state)
     static const int paddings[] = {42, -1, RSA_PKCS1_OAEP_PADDING,
                                    RSA_PKCS1_WITH_TLS_PADDING, 2};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(paddings) / sizeof(paddings[0]); i++) {
         const ways_call sign = {WAYS_SIGN, .padding = paddings[i]};
         const ways_call decrypt = {WAYS_DECRYPT, .padding = paddings[i]};
@@ -216,7 +210,6 @@ static void decryptions(void **state)
         {WAYS_DECRYPT, .padding = RSA_PKCS1_WITH_TLS_PADDING},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         unsigned char sealed[K];
         ways_call sealing = calls[i];
@@ -239,7 +232,6 @@ static void short_outputs(void **state)
     static const size_t rooms[] = {1, K - 1, K};
     unsigned char sealed[K], input[K];
 
-    (void)state;
     memset(input, 0x11, sizeof(input));
     for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
         const ways_call sign = {WAYS_SIGN, .padding = RSA_PKCS1_PADDING,

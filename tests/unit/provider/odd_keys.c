@@ -83,7 +83,6 @@ static void wrong_numbers(void **state)
 {
     BIGNUM **v = changed();
 
-    (void)state;
     assert_true(BN_add_word(v[NUMBER_DP], 2));
     compare_odd("wrong dP", false);
     v = changed();
@@ -111,7 +110,6 @@ static void unusual_numbers(void **state)
 {
     BIGNUM **v = changed();
 
-    (void)state;
     compare_odd("good", true);
     assert_true(BN_add_word(v[NUMBER_D], 2));
     compare_odd("wrong d, which is not used", true);
@@ -131,7 +129,6 @@ static void even_exponents(void **state)
 {
     BIGNUM **v = changed();
 
-    (void)state;
     assert_true(BN_sub_word(v[NUMBER_DP], 1));
     compare_odd("even dP", false);
     v = changed();
@@ -147,7 +144,6 @@ static void wrong_exponents(void **state)
 {
     static const BN_ULONG words[] = {1, 2, 3, 65536, 65539};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         BIGNUM **v = changed();
 
@@ -166,7 +162,6 @@ static void long_exponents(void **state)
                 {63, true},   {64, true},   {65, false},
                 {128, false}, {511, false}, {1000, false}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         BIGNUM **v = changed();
 
@@ -192,7 +187,6 @@ static void equal_primes(void **state)
     BIGNUM **v = changed();
     BIGNUM *less1 = BN_dup(v[NUMBER_P]), *phi = BN_new();
 
-    (void)state;
     assert_true(BN_sub_word(less1, 1) &&
                 BN_mul(phi, less1, v[NUMBER_P], odd.ctx) &&
                 BN_copy(v[NUMBER_Q], v[NUMBER_P]) != NULL &&
@@ -215,7 +209,6 @@ static void primes_with_a_common_factor(void **state)
     BIGNUM **v = changed();
     BIGNUM *a = BN_new(), *phi = BN_new(), *less1 = BN_new();
 
-    (void)state;
     BN_one(v[NUMBER_DP]);
     assert_true(BN_generate_prime_ex(a, 256, 0, NULL, NULL, NULL) &&
                 BN_sub(phi, a, BN_value_one()) && BN_mul(phi, phi, a, odd.ctx));
@@ -240,7 +233,6 @@ static void a_prime_that_is_none(void **state)
 {
     BIGNUM **v = changed();
 
-    (void)state;
     assert_true(BN_add_word(v[NUMBER_P], 2) &&
                 BN_mul(v[NUMBER_N], v[NUMBER_P], v[NUMBER_Q], odd.ctx));
     compare_odd("p is no prime", false);
@@ -252,7 +244,6 @@ static void a_prime_that_is_none(void **state)
 
 static void several_primes(void **state)
 {
-    (void)state;
     ways_key key =
         ways_key_of("three primes", false, key_make(NULL, "RSA", 1024, 3));
 
@@ -273,7 +264,6 @@ static void without_primes(void **state)
     EVP_PKEY *bare = NULL;
     ways_key key;
 
-    (void)state;
     assert_int_equal(EVP_PKEY_todata(whole.oracle, EVP_PKEY_KEYPAIR, &all), 1);
     some[0] = *OSSL_PARAM_locate(all, OSSL_PKEY_PARAM_RSA_N);
     some[1] = *OSSL_PARAM_locate(all, OSSL_PKEY_PARAM_RSA_E);
@@ -298,7 +288,6 @@ static void lengths(void **state)
                 {1025, true}, {1030, true}, {1536, true},  {2048, true},
                 {2049, true}, {3072, true}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         ways_key key = ways_key_of("of another length", rows[i].by_engine,
                                    key_make(NULL, "RSA", rows[i].bits, 2));
@@ -341,7 +330,6 @@ static void great_lengths(void **state)
     static const ways_call call = {WAYS_SIGN, .padding = RSA_PKCS1_PADDING};
     unsigned char input[32];
 
-    (void)state;
     memset(input, 0x11, sizeof(input));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         BIGNUM **v = changed();

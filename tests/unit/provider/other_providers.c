@@ -202,7 +202,6 @@ static void keys_of_another_provider(void **state)
     OSSL_PROVIDER *token = NULL;
     EVP_PKEY *key = NULL;
 
-    (void)state;
     hidden = key_make(NULL, "RSA", 1024, 2);
     assert_int_equal(OSSL_PROVIDER_add_builtin(subject, "token", token_init),
                      1);
@@ -235,7 +234,6 @@ static void public_numbers(void **state)
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *half = from_numbers(subject, NULL, key, EVP_PKEY_PUBLIC_KEY);
 
-    (void)state;
     assert_int_equal(EVP_PKEY_eq(half, key), 1);
     EVP_PKEY_free(half);
     EVP_PKEY_free(key);
@@ -255,7 +253,6 @@ static void a_query_that_demands(void **state)
     EVP_PKEY_CTX *pctx = NULL;
     EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(subject, key, query);
 
-    (void)state;
     assert_true(signs_plain(subject, key, query));
     assert_counted(subject, 1, 0);
     assert_int_equal(
@@ -295,7 +292,6 @@ static void another_generator(void **state)
     EVP_PKEY *oracle = key_make(NULL, "RSA", 1024, 2);
     unsigned char result[128];
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
         EVP_PKEY *key = key_in(subject, oracle);
@@ -456,7 +452,6 @@ static void null_arguments(void **state)
     OSSL_PROVIDER *ours = OSSL_PROVIDER_load(subject, "warprsa");
     OSSL_PROVIDER *theirs = OSSL_PROVIDER_load(subject, "default");
 
-    (void)state;
     for (unsigned i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         results expected = {{0}, 0}, got = {{0}, 0};
 
@@ -482,7 +477,6 @@ static void copied_parameters(void **state)
     EVP_PKEY *oracle = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *empty = EVP_PKEY_new(), *other = EVP_PKEY_new();
 
-    (void)state;
     assert_int_equal(EVP_PKEY_copy_parameters(empty, key),
                      EVP_PKEY_copy_parameters(other, oracle));
     assert_int_equal(EVP_PKEY_missing_parameters(key),

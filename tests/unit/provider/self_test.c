@@ -88,14 +88,12 @@ static void assert_refused(const char *wanted)
 
 static void method_not_set(void **state)
 {
-    (void)state;
     out_of_force = SETTING_METHODS;
     assert_refused("known-answer test: the signature is wrong or could not be");
 }
 
 static void hook_not_reached(void **state)
 {
-    (void)state;
     out_of_force = SETTING_HOOKS;
     assert_refused("known-answer test: the private operation of a key");
 }
@@ -106,7 +104,6 @@ static void hook_reached(void **state)
     OSSL_PROVIDER *provider = NULL;
     EVP_PKEY *key = NULL;
 
-    (void)state;
     out_of_force = NOTHING;
     provider = OSSL_PROVIDER_load(subject, "warprsa");
     assert_non_null(provider);

@@ -23,14 +23,12 @@ static int setup(void **state)
 {
     int fd = mkstemp(trace);
 
-    (void)state;
     oracle_key = key_make(NULL, "RSA", 1024, 2);
     return fd >= 0 ? close(fd) : -1;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     EVP_PKEY_free(oracle_key);
     return unlink(trace);
 }
@@ -92,7 +90,6 @@ static void unloaded_under_jobs(void **state)
     OSSL_PROVIDER *provider = open_traced();
     unsigned char signature[128];
 
-    (void)state;
     start_jobs(works);
     assert_int_equal(OSSL_PROVIDER_unload(provider), 1);
     assert_false(OSSL_PROVIDER_available(subject, "warprsa"));
@@ -114,7 +111,6 @@ static void unloaded_under_jobs(void **state)
  * may be unloaded first. */
 static void default_unloaded(void **state)
 {
-    (void)state;
     for (int default_first = 0; default_first < 2; default_first++) {
         OSSL_LIB_CTX *libctx = context_with(HOST_ENGINE);
         OSSL_PROVIDER *theirs = OSSL_PROVIDER_load(libctx, "default");
@@ -143,7 +139,6 @@ static void no_default(void **state)
     OSSL_PROVIDER *ours = NULL;
     EVP_PKEY *key = NULL;
 
-    (void)state;
     ours = module_load(libctx);
     assert_non_null(base);
     assert_non_null(ours);
@@ -161,7 +156,6 @@ static void unloaded_under_threads(void **state)
     static signer signers[THREADS];
     OSSL_PROVIDER *provider = open_traced();
 
-    (void)state;
     signers_start(signers, THREADS);
     signers_make(signers, THREADS, 2);
     assert_int_equal(OSSL_PROVIDER_unload(provider), 1);
@@ -189,7 +183,6 @@ static void exit_at_work(int with_jobs)
 
 static void exit_under_way(void **state)
 {
-    (void)state;
     for (int with_jobs = 0; with_jobs < 2; with_jobs++) {
         pid_t child = fork_quietly();
 

@@ -7,14 +7,11 @@
  * signatures depend on their salt, so there the private operation itself is
  * compared: the published signature must come out of the encoded message.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <openssl/rsa.h>
 
 #include "tests/unit/support/module_context.h"
@@ -303,56 +300,48 @@ static void run_file(const char *file, vector_field_fn *field,
 
 static void nist_pkcs1_generation(void **state)
 {
-    (void)state;
     run_file("FIPS_186-2/SigGen15_186-2.txt", nist_generation_field,
              check_pkcs1_signature, "", "", 250);
 }
 
 static void nist_pkcs1_verification(void **state)
 {
-    (void)state;
     run_file("FIPS_186-2/SigVer15_186-3.rsp", nist_verification_field,
              check_pkcs1_signature, "", "", 75);
 }
 
 static void nist_pss_generation(void **state)
 {
-    (void)state;
     run_file("FIPS_186-2/SigGenPSS_186-2.txt", nist_generation_field,
              check_pss_signature, "", "", 250);
 }
 
 static void nist_pss_verification(void **state)
 {
-    (void)state;
     run_file("FIPS_186-2/SigVerPSS_186-3.rsp", nist_verification_field,
              check_pss_signature, "", "", 75);
 }
 
 static void pkcs1_signatures(void **state)
 {
-    (void)state;
     run_file("pkcs1v15sign-vectors.txt", labelled_field, check_pkcs1_signature,
              "SHA1", "", 300);
 }
 
 static void pss_signatures(void **state)
 {
-    (void)state;
     run_file("pkcs-1v2-1d2-vec/pss-vect.txt", labelled_field,
              check_pss_signature, "SHA1", "", 60);
 }
 
 static void pkcs1_decryptions(void **state)
 {
-    (void)state;
     run_file("pkcs1v15crypt-vectors.txt", labelled_field,
              check_pkcs1_decryption, "", "", 300);
 }
 
 static void oaep_decryptions(void **state)
 {
-    (void)state;
     run_file("pkcs-1v2-1d2-vec/oaep-vect.txt", labelled_field,
              check_oaep_decryption, "SHA1", "SHA1", 60);
 }
@@ -360,7 +349,6 @@ static void oaep_decryptions(void **state)
 /* The files are named after MGF1's digest, then OAEP's. */
 static void oaep_other_digests(void **state)
 {
-    (void)state;
     run_file("oaep-custom/oaep-sha1-sha256.txt", labelled_field,
              check_oaep_decryption, "SHA256", "SHA1", 60);
     run_file("oaep-custom/oaep-sha512-sha384.txt", labelled_field,
@@ -369,7 +357,6 @@ static void oaep_other_digests(void **state)
 
 static int open_contexts(void **state)
 {
-    (void)state;
     oracle = OSSL_LIB_CTX_new();
     return oracle != NULL &&
                    module_context_open(&module, module_context_engine(), "")
@@ -380,7 +367,6 @@ static int open_contexts(void **state)
 /* Runs last: the engine must have computed all operations. */
 static void all_by_the_engine(void **state)
 {
-    (void)state;
     assert_true(module_context_close(&module));
     assert_int_equal(
         module_context_counter(&module, module_context_engine_counter()),

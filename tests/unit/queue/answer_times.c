@@ -4,12 +4,7 @@
  * Whether the CPUs answer sooner than other devices, by times that the test
  * makes up.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit_test.h"
 
 #include "batching/base/clock.h"
 #include "batching/queue/completion_times.h"
@@ -28,7 +23,6 @@ static void other_devices_come_first(void **state)
 {
     warprsa_answer_times times = {0};
 
-    (void)state;
     assert_false(sooner(&times, false, 1 * MS));
     warprsa_answer_times_note(&times, true, size, 1, 1 * MS);
     assert_false(sooner(&times, false, 2 * MS));
@@ -38,7 +32,6 @@ static void the_shorter_time_wins(void **state)
 {
     warprsa_answer_times times = {0};
 
-    (void)state;
     warprsa_answer_times_note(&times, false, size, 2 * MS, 5 * MS);
     assert_true(sooner(&times, false, 6 * MS)); /* to be measured */
     warprsa_answer_times_note(&times, true, size, 3 * MS, 7 * MS);
@@ -58,7 +51,6 @@ static void contended_cpus_are_left_alone(void **state)
 {
     warprsa_answer_times times = {0};
 
-    (void)state;
     warprsa_answer_times_note(&times, true, size, 1 * MS, 10 * MS);
     warprsa_answer_times_note(&times, false, size, 9 * MS, 990 * MS);
     assert_true(sooner(&times, false, 1000 * MS));

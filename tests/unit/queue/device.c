@@ -10,7 +10,6 @@
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     return 0;
 }
@@ -81,7 +80,6 @@ static void a_hanging_batch(void **state)
     _Atomic unsigned woken = 0;
     fake_request running, queued, late;
 
-    (void)state;
     FAKE_SET(hold, true);
     fake_fill(&running, WARPRSA_CLASS_2048, 1, 1);
     fake_fill(&queued, WARPRSA_CLASS_2048, 1, 2);
@@ -123,7 +121,6 @@ static void a_device_that_fails_its_test_is_reopened(void **state)
     setting s = set_up(1, LONG_MS);
     fake_request r;
 
-    (void)state;
     FAKE_SET(hold, true);
     FAKE_SET(overdue, 1);
     FAKE_SET(bad_self_tests, 1);
@@ -145,7 +142,6 @@ static void both_streams_hang(void **state)
     setting s = set_up(2, LONG_MS);
     fake_request a, b;
 
-    (void)state;
     FAKE_SET(hold, true);
     fake_fill(&a, WARPRSA_CLASS_2048, 1, 1);
     fake_fill(&b, WARPRSA_CLASS_2048, 1, 2);
@@ -175,7 +171,6 @@ static void a_key_of_a_hanging_batch_is_unloaded_after_it(void **state)
     warprsa_key *doomed = fake_add_key(s.queue, WARPRSA_CLASS_2048, 7);
     fake_request r;
 
-    (void)state;
     FAKE_SET(hold, true);
     fake_fill(&r, WARPRSA_CLASS_2048, 7, 1);
     assert_int_equal(fake_submit(s.queue, doomed, &r), WARPRSA_DONE);
@@ -197,7 +192,6 @@ static void a_batch_that_ends_the_device(void **state)
     setting s = set_up(2, LONG_MS);
     fake_request r;
 
-    (void)state;
     FAKE_SET(wait_failures, 1);
     assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
     assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_ERROR], 1);
@@ -218,7 +212,6 @@ static void a_device_is_reopened_whoever_lost_it(void **state)
     setting s = set_up(4, 10 * LONG_MS);
     fake_request r;
 
-    (void)state;
     for (unsigned i = 1; i <= 8; i++) {
         FAKE_SET(wait_failures, 1);
         assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
@@ -233,7 +226,6 @@ static void a_launch_that_fails_loses_the_device(void **state)
     setting s = set_up(1, LONG_MS);
     fake_request r;
 
-    (void)state;
     FAKE_SET(start_status, WARPRSA_DEVICE_ERROR);
     FAKE_SET(start_failures, 1);
     assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
@@ -252,7 +244,6 @@ static void a_launch_without_means_keeps_the_device(void **state)
     setting s = set_up(1, LONG_MS);
     fake_request r;
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         FAKE_SET(start_status, means[i]);
         FAKE_SET(start_failures, 1);
@@ -272,7 +263,6 @@ static void a_key_that_does_not_load_is_refused_alone(void **state)
     warprsa_key *other = fake_add_key(s.queue, WARPRSA_CLASS_2048, 2);
     fake_request first, bad, good;
 
-    (void)state;
     assert_int_equal(one(&s, &first), WARPRSA_DONE);
     FAKE_SET(hold, true);
     fake_fill(&first, WARPRSA_CLASS_2048, 1, 1);
@@ -302,7 +292,6 @@ static void a_device_that_fails_while_loading_a_key(void **state)
     setting s = set_up(1, LONG_MS);
     fake_request r;
 
-    (void)state;
     FAKE_SET(load_status, WARPRSA_DEVICE_ERROR);
     assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
     assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_ERROR], 1);
@@ -319,7 +308,6 @@ static void a_failed_check_is_never_released(void **state)
     uint8_t untouched[WARPRSA_MODULUS_BYTES_MAX] = {0};
     fake_request r;
 
-    (void)state;
     FAKE_SET(bad_checks, 1);
     assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
     assert_memory_equal(r.output, untouched, sizeof(untouched));
@@ -339,7 +327,6 @@ static void the_other_device_carries_on(void **state)
     char text[WARPRSA_COUNTERS_TEXT];
     fake_request r;
 
-    (void)state;
     FAKE_SET(devices, 2);
     s.queue = fake_ready_queue(&s.config);
     s.key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 1);
@@ -364,7 +351,6 @@ static void no_device_at_all(void **state)
     char text[WARPRSA_COUNTERS_TEXT];
     fake_request r;
 
-    (void)state;
     FAKE_SET(devices, 0);
     s.c = s.config.counters;
     s.queue = fake_open_queue(&s.config);
@@ -384,7 +370,6 @@ static void none_of_the_devices_chosen(void **state)
     setting s = {.config = fake_config()};
     char text[WARPRSA_COUNTERS_TEXT];
 
-    (void)state;
     s.config.engines[0].devices = 1u << 5;
     s.queue = fake_open_queue(&s.config);
     assert_int_equal(warprsa_queue_wait_ready(s.queue, LONG_MS),
@@ -401,7 +386,6 @@ static void a_device_that_opens_late(void **state)
     setting s = {.config = fake_config()};
     fake_request r;
 
-    (void)state;
     s.config.deadline_ms = 20; /* sets the first pause, too */
     FAKE_SET(open_failures, 2);
     FAKE_SET(hold_open, true);
@@ -442,7 +426,6 @@ static void a_device_that_is_gone_for_good(void **state)
     traced t = {.word = "not opened"};
     fake_request r;
 
-    (void)state;
     s.config.trace = count_lines;
     s.config.trace_arg = &t;
     s.c = s.config.counters;
@@ -463,7 +446,6 @@ static void a_device_lost_to_the_process(void **state)
     setting s = set_up(2, LONG_MS);
     fake_request r;
 
-    (void)state;
     assert_false(warprsa_queue_has_lost_device(s.queue));
     FAKE_SET(open_failures, 1000000);
     FAKE_SET(wait_failures, 1);
@@ -482,7 +464,6 @@ static void a_device_that_hangs_is_lost(void **state)
     setting s = set_up(2, 40);
     fake_request r;
 
-    (void)state;
     FAKE_SET(hold, true);
     assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
     assert_false(warprsa_queue_has_lost_device(s.queue));
@@ -501,7 +482,6 @@ static void callers_of_a_hanging_driver_are_told(void **state)
     _Atomic unsigned woken = 0;
     fake_request r, blocked;
 
-    (void)state;
     FAKE_SET(hold_load, true);
     fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
     assert_int_equal(warprsa_queue_submit(
@@ -532,7 +512,6 @@ static void a_hanging_key_holds_up_no_answer(void **state)
     warprsa_key *other = fake_add_key(s.queue, WARPRSA_CLASS_2048, 2);
     fake_request running, loading;
 
-    (void)state;
     assert_int_equal(one(&s, &running), WARPRSA_DONE);
     FAKE_SET(hold, true);
     fake_fill(&running, WARPRSA_CLASS_2048, 1, 1);
@@ -565,7 +544,6 @@ static void a_hanging_key_takes_the_device_out(void **state)
     _Atomic unsigned woken = 0;
     fake_request a, b;
 
-    (void)state;
     FAKE_SET(hold_load, true);
     fake_fill(&a, WARPRSA_CLASS_2048, 1, 1);
     fake_fill(&b, WARPRSA_CLASS_2048, 2, 2);

@@ -4,12 +4,7 @@
  * Whether a device computes right: what is decided, at times that the test
  * makes up.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit_test.h"
 
 #include "batching/base/clock.h"
 #include "batching/queue/device_health.h"
@@ -34,7 +29,6 @@ static void too_many_in_a_short_time(void **state)
         {5, {5, 5, 16, 16, 27}, 0},
     };
 
-    (void)state;
     for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++) {
         warprsa_device_health h = {0};
         unsigned out_after = 0;
@@ -64,7 +58,6 @@ static void pauses_grow_up_to_a_minute(void **state)
     warprsa_device_health h = {0};
     uint64_t now_ns = SEC;
 
-    (void)state;
     for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         assert_int_equal(wrong(&h, now_ns), expected[i] * SEC);
         now_ns = h.until_ns;
@@ -78,7 +71,6 @@ static void a_failed_test_is_another_pause(void **state)
 {
     warprsa_device_health h = {0};
 
-    (void)state;
     assert_int_equal(wrong(&h, 5 * SEC), SEC);
     warprsa_device_health_failed_test(&h, 6 * SEC);
     assert_int_equal(h.until_ns, 8 * SEC);
@@ -92,7 +84,6 @@ static void a_long_time_in_use_forgets(void **state)
 {
     warprsa_device_health h = {0};
 
-    (void)state;
     assert_int_equal(wrong(&h, 10 * SEC), 1 * SEC);
     warprsa_device_health_in_use(&h, 11 * SEC);
     assert_int_equal(wrong(&h, 19 * SEC - 1), 2 * SEC);
@@ -105,7 +96,6 @@ static void in_use_again_begins_anew(void **state)
 {
     warprsa_device_health h = {0};
 
-    (void)state;
     (void)warprsa_device_health_wrong(&h, WARPRSA_CLASS_2048, SEC);
     (void)warprsa_device_health_wrong(&h, WARPRSA_CLASS_2048, SEC);
     warprsa_device_health_in_use(&h, 2 * SEC);
@@ -117,7 +107,6 @@ static void looking_at_results_is_bounded(void **state)
 {
     warprsa_device_health h = {0};
 
-    (void)state;
     assert_true(warprsa_device_health_judge(&h, 100 * SEC));
     assert_false(warprsa_device_health_judge(&h, 100 * SEC));
     warprsa_device_health_judged(&h, SEC / 10, 100 * SEC);

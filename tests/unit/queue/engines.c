@@ -16,7 +16,6 @@ enum {
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     return 0;
 }
@@ -78,7 +77,6 @@ static void the_first_engine_is_preferred(void **state)
     warprsa_queue *queue;
     warprsa_key *key;
 
-    (void)state;
     FAKE_SET(second_devices, 1);
     queue = fake_ready_queue(&config);
     WAIT_UNTIL(config.counters->devices == 2);
@@ -107,7 +105,6 @@ static void each_engine_has_its_own_batches(void **state)
     warprsa_queue *queue;
     warprsa_key *key;
 
-    (void)state;
     FAKE_SET(second_devices, 2);
     config.engines[0].batch_max = 2 * SECOND_BATCH_MAX;
     config.engines[1].streams = 1;
@@ -144,7 +141,6 @@ static void an_engine_may_have_no_device(void **state)
     warprsa_key *key;
     fake_request r;
 
-    (void)state;
     FAKE_SET(devices, 0);
     FAKE_SET(second_devices, 1);
     queue = fake_ready_queue(&config);
@@ -171,7 +167,6 @@ static void no_engine_has_a_device(void **state)
     char text[WARPRSA_COUNTERS_TEXT];
     warprsa_queue *queue;
 
-    (void)state;
     FAKE_SET(devices, 3);
     config.engines[0].devices = 1u << 5;
     queue = fake_open_queue(&config);
@@ -195,7 +190,6 @@ static void a_device_of_another_engine_goes_on(void **state)
     warprsa_key *key;
     fake_request r;
 
-    (void)state;
     FAKE_SET(second_devices, 1);
     queue = fake_ready_queue(&config);
     WAIT_UNTIL(config.counters->devices == 2);
@@ -288,7 +282,6 @@ static void leave_it_to_the_gpu(warprsa_router *router)
 
 static void cpus_leave_it_to_the_gpu(void **state)
 {
-    (void)state;
     leave_it_to_the_gpu(NULL);
 }
 
@@ -296,7 +289,6 @@ static void cpus_leave_a_saturated_gpu_alone(void **state)
 {
     warprsa_router router;
 
-    (void)state;
     warprsa_router_init(&router, &warprsa_router_system_clocks, 4);
     leave_it_to_the_gpu(&router);
 }
@@ -309,7 +301,6 @@ static void fuller_batches_are_worth_a_yield(void **state)
     _Atomic uint32_t *queued;
     warprsa_queue *queue;
 
-    (void)state;
     queue = ready_gpu_and_cpus(&config);
     queued = &queue->turns.count[WARPRSA_CLASS_2048];
     atomic_store(queued, SECOND_BATCH_MAX - 1);
@@ -335,7 +326,6 @@ static void cpus_take_over_from_a_lost_gpu(void **state)
     warprsa_queue *queue;
     warprsa_key *key;
 
-    (void)state;
     config.engines[0].streams = config.engines[0].batch_max = 1;
     queue = ready_gpu_and_cpus(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
@@ -391,7 +381,6 @@ static void cpus_help_a_slow_host(void **state)
     unsigned seed = 0;
     warprsa_key *key;
 
-    (void)state;
     FAKE_SET(second_devices, 1);
     config.engines[0].engine = fake_engine_hosts();
     config.engines[1].on_cpus = true;
@@ -439,7 +428,6 @@ static void free_cpus_take_what_there_is(void **state)
     warprsa_queue *queue;
     warprsa_key *key;
 
-    (void)state;
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     FAKE_SET(hold, true);
@@ -464,7 +452,6 @@ static void contended_cpus_fill_batches(void **state)
     warprsa_queue *queue;
     warprsa_key *key;
 
-    (void)state;
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     FAKE_SET(slow_starts, 4);
@@ -524,7 +511,6 @@ static void large_batches_are_half_as_long(void **state)
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
 
-    (void)state;
     halving = *fake_engine_get();
     halving.halves_large_batches = true;
     config.engines[0].engine = &halving;
@@ -562,7 +548,6 @@ static void each_engine_takes_its_classes(void **state)
     warprsa_key *small, *large;
     warprsa_queue *queue;
 
-    (void)state;
     FAKE_SET(second_devices, 1);
     queue = fake_ready_queue(&config);
     WAIT_UNTIL(config.counters->devices == 2);
@@ -609,7 +594,6 @@ static void a_class_that_no_device_takes_is_refused(void **state)
     warprsa_key *small, *large;
     warprsa_queue *queue;
 
-    (void)state;
     FAKE_SET(second_devices, 1);
     config.engines[1].streams = config.engines[1].batch_max = 1;
     queue = fake_ready_queue(&config);

@@ -21,7 +21,6 @@ typedef struct setting {
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     return 0;
 }
@@ -84,7 +83,6 @@ static void the_batch_of_a_lost_host_goes_to_another(void **state)
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r[MANY];
 
-    (void)state;
     FAKE_SET(hold, true);
     submit(&s, r, MANY);
     FAKE_WAIT(fake.running >= 1);
@@ -102,7 +100,6 @@ static void a_batch_that_does_not_start_goes_to_another(void **state)
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r[1];
 
-    (void)state;
     FAKE_SET(start_status, WARPRSA_DEVICE_ERROR);
     FAKE_SET(start_failures, 1);
     submit(&s, r, 1);
@@ -116,7 +113,6 @@ static void requests_whose_key_is_not_loaded_go_to_another(void **state)
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r[MANY];
 
-    (void)state;
     FAKE_SET(load_failures, 1);
     submit(&s, r, MANY);
     all_are_right(&s, r, MANY);
@@ -130,7 +126,6 @@ static void what_a_host_does_not_do_another_does(void **state)
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r[MANY];
 
-    (void)state;
     FAKE_SET(unanswered, 3);
     submit(&s, r, MANY);
     all_are_right(&s, r, MANY);
@@ -146,7 +141,6 @@ static void a_request_is_not_passed_round_for_ever(void **state)
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r;
 
-    (void)state;
     FAKE_SET(unanswered, 1000);
     submit(&s, &r, 1);
     assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
@@ -163,7 +157,6 @@ static void the_last_host_refuses(void **state)
     setting s = set_up(fake_engine_hosts(), 1);
     fake_request r;
 
-    (void)state;
     FAKE_SET(wait_failures, 1);
     submit(&s, &r, 1);
     assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
@@ -178,7 +171,6 @@ static void a_gpus_batch_goes_to_no_other_gpu(void **state)
     setting s = set_up(fake_engine_get(), 2);
     fake_request r;
 
-    (void)state;
     FAKE_SET(wait_failures, 1);
     submit(&s, &r, 1);
     assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
@@ -193,7 +185,6 @@ static void what_nobody_waits_for_is_dropped(void **state)
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r[MANY];
 
-    (void)state;
     FAKE_SET(hold, true);
     submit(&s, r, MANY);
     FAKE_WAIT(fake.running >= 1);
@@ -218,7 +209,6 @@ static void an_idle_host_that_goes_is_noticed(void **state)
     setting s = set_up(fake_engine_hosts(), 1);
     fake_request r;
 
-    (void)state;
     FAKE_SET(hold_open, true);
     fake_lose_device();
     WAIT_UNTIL(s.c->devices == 0);

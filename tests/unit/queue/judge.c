@@ -18,7 +18,6 @@ enum {
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     return 0;
 }
@@ -88,7 +87,6 @@ static void a_wrong_device(warprsa_queue_config config)
 
 static void a_device_of_this_machine(void **state)
 {
-    (void)state;
     a_wrong_device(fake_config());
 }
 
@@ -96,7 +94,6 @@ static void another_host(void **state)
 {
     warprsa_queue_config config = fake_config();
 
-    (void)state;
     config.engines[0].engine = fake_engine_hosts();
     a_wrong_device(config);
 }
@@ -109,7 +106,6 @@ static void it_comes_back_when_it_passes(void **state)
     warprsa_queue *queue = fake_ready_queue(&config);
     warprsa_key *key = key_with(queue, WARPRSA_OWNER_SELF, 1, false);
 
-    (void)state;
     FAKE_SET(bad_class_tests, 1);
     wear_out(queue, &config, key);
     FAKE_WAIT(fake.class_tests[WARPRSA_CLASS_2048] == 1);
@@ -134,7 +130,6 @@ static void a_key_with_wrong_numbers(void **state)
     warprsa_key *wrong = key_with(queue, 1001, 1, true);
     warprsa_key *right = key_with(queue, 1000, 2, false);
 
-    (void)state;
     for (unsigned i = 0; i < 20; i++) {
         assert_int_equal(fake_answer(queue, wrong, 1), WARPRSA_REFUSED);
         assert_int_equal(fake_answer(queue, right, 2), WARPRSA_DONE);
@@ -161,7 +156,6 @@ static void many_keys_with_wrong_numbers(void **state)
     warprsa_queue *queue = fake_ready_queue(&config);
     warprsa_key *right = key_with(queue, 1000, 200, false);
 
-    (void)state;
     for (unsigned i = 0; i < WRONG_KEYS; i++) {
         warprsa_key *wrong = key_with(queue, 1001, i, true);
 
@@ -187,7 +181,6 @@ static void a_shared_key_is_blamed_on_who_asks(void **state)
     warprsa_key *asks = key_with(queue, 1000, 1, true);
     warprsa_key *other = key_with(queue, 1001, 1, true);
 
-    (void)state;
     assert_int_equal(fake_answer(queue, asks, 1), WARPRSA_REFUSED);
     assert_int_equal(c->keys_wrong, 1);
     assert_true(warprsa_queue_refuses_key(asks));
@@ -229,7 +222,6 @@ static void lines_about_many_keys(void **state)
     warprsa_queue *queue;
     traced t = {0};
 
-    (void)state;
     config.trace = count_lines;
     config.trace_arg = &t;
     queue = fake_ready_queue(&config);

@@ -12,7 +12,6 @@
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     return 0;
 }
@@ -24,7 +23,6 @@ static void imported_twice_held_once(void **state)
     warprsa_key *a = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     warprsa_key *b = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
 
-    (void)state;
     assert_ptr_equal(a, b);
     assert_int_equal(config.counters->keys, 1);
     assert_int_equal(fake_answer(queue, a, 1), WARPRSA_DONE);
@@ -48,7 +46,6 @@ static void a_wipe_that_fails(void **state)
     warprsa_queue *queue;
     warprsa_key *key;
 
-    (void)state;
     FAKE_SET(bad_wipes, 1);
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
@@ -72,7 +69,6 @@ static void a_device_closed_without_wiping(void **state)
     warprsa_queue *queue = fake_ready_queue(&config);
     warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
 
-    (void)state;
     assert_int_equal(fake_answer(queue, key, 1), WARPRSA_DONE);
     FAKE_SET(bad_wipes, 1);
     assert_true(warprsa_queue_close(queue));
@@ -94,7 +90,6 @@ static void same_id_other_key(void **state)
     warprsa_key *a = warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &one_key);
     warprsa_key *b = warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &two_key);
 
-    (void)state;
     assert_non_null(a);
     assert_non_null(b);
     assert_ptr_not_equal(a, b);
@@ -116,7 +111,6 @@ static void a_key_without_class_is_not_taken(void **state)
     warprsa_private_key odd = fake_key(WARPRSA_CLASS_2048, 1);
     uint8_t id[WARPRSA_KEY_ID_BYTES] = {9};
 
-    (void)state;
     odd.modulus_bytes = 200;
     assert_null(warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &odd));
     assert_int_equal(config.counters->keys, 0);
@@ -132,7 +126,6 @@ static void more_keys_than_the_device_holds(void **state)
     warprsa_key *keys[4];
     warprsa_queue *queue;
 
-    (void)state;
     config.keys_max = 3;
     queue = fake_ready_queue(&config);
     for (unsigned i = 0; i < 4; i++)
@@ -175,7 +168,6 @@ static void keys_in_use_are_not_evicted(void **state)
     fake_request r[4];
     warprsa_queue *queue;
 
-    (void)state;
     config.keys_max = 2;
     config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
@@ -260,13 +252,11 @@ static void lose_a_key_in_use(bool overdue)
 
 static void a_key_lost_in_use_is_not_evicted(void **state)
 {
-    (void)state;
     lose_a_key_in_use(false);
 }
 
 static void nor_is_one_lost_after_the_deadline(void **state)
 {
-    (void)state;
     lose_a_key_in_use(true);
 }
 
@@ -283,7 +273,6 @@ static void a_batch_of_too_many_keys(void **state)
     warprsa_queue *queue;
     unsigned done = 0;
 
-    (void)state;
     config.keys_max = ROOM;
     queue = fake_ready_queue(&config);
     first = fake_add_key(queue, WARPRSA_CLASS_2048, 100);
@@ -326,7 +315,6 @@ static void a_new_key_holds_up_no_batch(void **state)
     warprsa_key *fresh = fake_add_key(queue, WARPRSA_CLASS_2048, 2);
     fake_request r[3];
 
-    (void)state;
     assert_int_equal(fake_answer(queue, known, 1), WARPRSA_DONE);
     FAKE_SET(hold, true);
     FAKE_SET(hold_load, true);
@@ -369,7 +357,6 @@ static void withdrawn_requests_load_no_keys(void **state)
     warprsa_key *keys[KEYS];
     fake_request r[KEYS], wanted;
 
-    (void)state;
     FAKE_SET(hold_load, true);
     for (unsigned i = 0; i < KEYS; i++) {
         keys[i] = fake_add_key(queue, WARPRSA_CLASS_2048, i);
@@ -405,7 +392,6 @@ static void ten_thousand_keys(void **state)
     warprsa_key **keys = calloc(KEYS, sizeof(warprsa_key *));
     warprsa_queue *queue;
 
-    (void)state;
     assert_non_null(keys);
     config.keys_max = ROOM;
     queue = fake_ready_queue(&config);
@@ -441,7 +427,6 @@ static void the_same_key_thousands_of_times(void **state)
     warprsa_queue *queue = fake_ready_queue(&config);
     warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_3072, 1);
 
-    (void)state;
     for (unsigned i = 1; i < TIMES; i++)
         assert_ptr_equal(fake_add_key(queue, WARPRSA_CLASS_3072, 1), key);
     assert_int_equal(config.counters->keys, 1);
@@ -464,7 +449,6 @@ static void unloaded_from_every_device(void **state)
     warprsa_key *key;
     fake_request r[DEVICES];
 
-    (void)state;
     FAKE_SET(devices, DEVICES);
     queue = fake_ready_queue(&config);
     WAIT_UNTIL(config.counters->devices == DEVICES);
@@ -523,7 +507,6 @@ static void imported_used_and_released_by_many(void **state)
     importer importers[IMPORTERS] = {0};
     warprsa_queue *queue;
 
-    (void)state;
     FAKE_SET(devices, 2);
     config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);

@@ -27,7 +27,6 @@
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     return 0;
 }
@@ -44,7 +43,6 @@ static void bad_configurations_are_told(void **state)
     warprsa_cpu_reason reason;
     char why[256];
 
-    (void)state;
     bad[0].engines[0].engine = NULL;
     bad[1].slots = 65537;
     bad[2].engines[0].streams = WARPRSA_STREAMS_MAX + 1;
@@ -65,7 +63,6 @@ static void no_thread_to_be_had(void **state)
     pid_t child;
     int status;
 
-    (void)state;
     fflush(NULL);
     child = fork();
     assert_true(child >= 0);
@@ -125,7 +122,6 @@ static void threads_are_named_and_take_no_signals(void **state)
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
 
-    (void)state;
     config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
     WAIT_UNTIL(quiet_threads() == 2);
@@ -174,7 +170,6 @@ static void closing_with_requests_in_flight(void **state)
     pthread_t closer;
     void *closed;
 
-    (void)state;
     FAKE_SET(hold, true);
     for (unsigned i = 0; i < SLEEPERS; i++) {
         sleeper *s = &sleepers[i];
@@ -234,7 +229,6 @@ static void closing_with_requests_set_aside(void **state)
     pthread_t closer;
     void *closed;
 
-    (void)state;
     config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
     FAKE_SET(hold_load, true);
@@ -278,7 +272,6 @@ static void a_key_outlives_the_queue(void **state)
     warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     fake_request done, late;
 
-    (void)state;
     fake_fill(&done, WARPRSA_CLASS_2048, 1, 1);
     fake_fill(&late, WARPRSA_CLASS_2048, 1, 2);
     assert_int_equal(fake_submit(queue, key, &done), WARPRSA_DONE);
@@ -301,7 +294,6 @@ static void closed_while_opening(void **state)
     pthread_t closer;
     void *closed;
 
-    (void)state;
     FAKE_SET(hold_open, true);
     config.engines[0].streams = 3;
     queue = fake_open_queue(&config);
@@ -321,7 +313,6 @@ static void closed_while_counting_devices(void **state)
     pthread_t closer;
     void *closed;
 
-    (void)state;
     FAKE_SET(hold_count, true);
     FAKE_SET(devices, 4);
     queue = fake_open_queue(&config);
@@ -343,7 +334,6 @@ static void closed_with_a_batch_that_never_ends(void **state)
     warprsa_key *key;
     fake_request r;
 
-    (void)state;
     config.deadline_ms = 20;
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
@@ -369,7 +359,6 @@ static void closed_with_a_batch_that_never_ends(void **state)
 /* Opened and closed in a row, with a request each time. */
 static void again_and_again(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         warprsa_queue_config config = fake_config();
         warprsa_queue *queue;
@@ -423,7 +412,6 @@ static void a_forked_child_starts_anew(void **state)
     pid_t child;
     int status;
 
-    (void)state;
 #ifdef UNDER_TSAN
     warprsa_counters_free(config.counters);
     skip(); /* it allows a forked child no threads */

@@ -13,7 +13,6 @@
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     return 0;
 }
@@ -54,7 +53,6 @@ static void devices_share_the_load(void **state)
     warprsa_key *key;
     unsigned tries = FAKE_BATCHES_LOGGED / DEVICES;
 
-    (void)state;
     FAKE_SET(devices, DEVICES);
     config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
@@ -80,7 +78,6 @@ static void only_chosen_devices_are_used(void **state)
     warprsa_key *key;
     fake_request r;
 
-    (void)state;
     FAKE_SET(devices, 4);
     config.engines[0].devices = 1u << 1 | 1u << 3;
     queue = fake_ready_queue(&config);
@@ -113,7 +110,6 @@ static void a_full_queue_refuses(void **state)
     warprsa_key *key;
     uint64_t bytes;
 
-    (void)state;
     config.slots = SLOTS;
     queue = fake_ready_queue(&config);
     bytes = config.counters->slots_bytes;
@@ -294,7 +290,6 @@ static void lost_under_full_load(void **state)
     warprsa_queue *queue;
     uint64_t losses;
 
-    (void)state;
     FAKE_SET(devices, 2);
     config.engines[0].streams = 2;
     config.slots = 96; /* fewer than wanted, too */

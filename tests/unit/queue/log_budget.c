@@ -4,14 +4,9 @@
  * Lines of the log: whoever causes too many loses its own alone, and the log
  * says how many.
  */
+#include "tests/unit/support/unit_test.h"
+
 #include "batching/base/log_budget.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "batching/base/clock.h"
 
@@ -30,14 +25,12 @@ static warprsa_log_budgets budgets;
 
 static int setup(void **state)
 {
-    (void)state;
     budgets = (warprsa_log_budgets){0};
     return warprsa_log_budgets_init(&budgets, MOST) ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     warprsa_log_budgets_free(&budgets);
     return 0;
 }
@@ -47,7 +40,6 @@ static void one_budget(void **state)
     warprsa_log_budget one = {0}, other = {0};
     unsigned taken = 0;
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         taken += warprsa_log_budget_take(&one, MOST, 5 * second + (unsigned)i);
     assert_int_equal(taken, MOST);
@@ -90,7 +82,6 @@ static void was_left_out(uint64_t now_ns, uint64_t owner, uint64_t lines)
 
 static void a_flood_beside_others(void **state)
 {
-    (void)state;
     for (uint64_t at = second; at < 5 * second; at += second) {
         assert_int_equal(take(NOISY, FLOOD, at), MOST);
         assert_int_equal(take(QUIET, 1, at), 1);
@@ -104,7 +95,6 @@ static void a_flood_beside_others(void **state)
 /* Lines that were left out stay counted until they are told. */
 static void told_late(void **state)
 {
-    (void)state;
     assert_int_equal(take(NOISY, 30, second), MOST);
     assert_int_equal(take(NOISY, 30, 2 * second), MOST);
     was_left_out(9 * second, NOISY, 2 * (30 - MOST));
@@ -130,20 +120,17 @@ static void a_crowd(uint64_t quiet, uint64_t first, uint64_t others)
 
 static void more_users_than_entries(void **state)
 {
-    (void)state;
     a_crowd(QUIET, 2 * MANY, WARPRSA_LOG_OTHER_USERS);
 }
 
 static void more_identities_than_entries(void **state)
 {
-    (void)state;
     a_crowd(IDENTITIES, IDENTITIES + MANY, WARPRSA_LOG_OTHER_IDENTITIES);
 }
 
 /* A gateway can make up as many as it likes. */
 static void identities_beside_users(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < MANY; i++)
         take(IDENTITIES + i, MOST, second);
     for (unsigned i = 0; i < WARPRSA_LOG_USERS_MAX; i++)
@@ -153,7 +140,6 @@ static void identities_beside_users(void **state)
 /* An entry that has something to tell is not given away. */
 static void what_is_owed(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < WARPRSA_LOG_USERS_MAX; i++)
         take(i, MOST + 1, second);
     assert_int_equal(take(NOISY, 100, 2 * second), MOST);

@@ -4,14 +4,10 @@
  * Descriptors that are kept in somebody else's process, which closes them and
  * opens its own; and writing beyond limits (batching/base/quiet.h).
  */
+#include "tests/unit/support/unit_test.h"
+
 #include "batching/base/own_fd.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -54,7 +50,6 @@ static void above_stdio(void **state)
     int input = dup(STDIN_FILENO), fd;
     warprsa_own_fd own;
 
-    (void)state;
     assert_true(input > STDERR_FILENO);
     close(STDIN_FILENO);
     fd = warprsa_fd_above_stdio(open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -80,7 +75,6 @@ static void a_socket_that_was_closed(void **state)
     warprsa_own_fd own;
     int ends[2], fd;
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
     assert_true(warprsa_own_fd_take(&own, ends[0]));
     fd = own.fd;
@@ -99,7 +93,6 @@ static void an_eventfd_that_was_closed(void **state)
     int others = eventfd(0, EFD_NONBLOCK);
     uint64_t count = 0;
 
-    (void)state;
     assert_true(fd >= 0 && others >= 0);
     assert_true(warprsa_marked_eventfd_notify(fd));
     assert_int_equal(read(fd, &count, sizeof(count)), sizeof(count));
@@ -131,7 +124,6 @@ static void beyond_limits(void **state)
     int ends[2], fd = file_descriptor();
     warprsa_quiet quiet;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     none = (struct rlimit){0, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
@@ -159,7 +151,6 @@ static void a_signal_that_waits(void **state)
     warprsa_quiet quiet;
     sigset_t one, before;
 
-    (void)state;
     sigemptyset(&one);
     sigaddset(&one, SIGPIPE);
     assert_int_equal(pthread_sigmask(SIG_BLOCK, &one, &before), 0);

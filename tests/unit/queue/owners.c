@@ -12,7 +12,6 @@
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     return 0;
 }
@@ -40,7 +39,6 @@ static void many_keys_of_one_owner_leave_those_of_another(void **state)
     warprsa_key *few[FEW], *keys[KEYS];
     warprsa_queue *queue;
 
-    (void)state;
     config.keys_max = 3 * FEW;
     queue = fake_ready_queue(&config);
     for (unsigned i = 0; i < FEW; i++) {
@@ -86,7 +84,6 @@ static void keys_of_an_owner_are_bounded(void **state)
     warprsa_key **keys = calloc(KEYS, sizeof(warprsa_key *));
     warprsa_key *other;
 
-    (void)state;
     assert_non_null(keys);
     for (unsigned i = 0; i < KEYS; i++)
         keys[i] = key_of_owner(queue, 1000, i);
@@ -120,7 +117,6 @@ static void owners_come_during_loads(void **state)
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
 
-    (void)state;
     for (unsigned i = 0; i < OWNERS; i++) {
         warprsa_key *key = key_of_owner(queue, 1000, i), *other;
         fake_request r;
@@ -154,7 +150,6 @@ static void requests_that_wait_for_keys_leave_slots(void **state)
     warprsa_queue *queue;
     unsigned refused = 0;
 
-    (void)state;
     config.slots = SLOTS;
     config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
@@ -191,7 +186,6 @@ static void a_shared_key_goes_with_its_last_owner(void **state)
     const warprsa_counters *c = config.counters;
     warprsa_queue *queue = fake_ready_queue(&config);
 
-    (void)state;
     for (unsigned last = 0; last < 2; last++) {
         warprsa_key *key[2] = {key_of_owner(queue, 1000, 1),
                                key_of_owner(queue, 1001, 1)};
@@ -231,7 +225,6 @@ static void a_shared_key_makes_no_room_alone(void **state)
     warprsa_key *mine[ROOM], *others[2], *fresh;
     warprsa_queue *queue;
 
-    (void)state;
     config.keys_max = ROOM;
     queue = fake_ready_queue(&config);
     for (unsigned i = 0; i < ROOM; i++) {
@@ -298,7 +291,6 @@ static void requests_of_one_owner_leave_slots(void **state)
     warprsa_key *greedy, *other;
     warprsa_queue *queue;
 
-    (void)state;
     config.slots = SLOTS;
     queue = fake_ready_queue(&config);
     greedy = key_of_owner(queue, 1001, 1);

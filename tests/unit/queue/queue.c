@@ -15,7 +15,6 @@
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     return 0;
 }
@@ -26,7 +25,6 @@ static void one_request_is_answered(void **state)
     warprsa_queue *queue = fake_ready_queue(&config);
     warprsa_counters *c = config.counters;
 
-    (void)state;
     for (unsigned size = 0; size < WARPRSA_CLASSES; size++) {
         warprsa_key *key = fake_add_key(queue, size, size);
         fake_request r;
@@ -89,7 +87,6 @@ static void batches_by_class_oldest_first(void **state)
     warprsa_key *other = fake_add_key(queue, WARPRSA_CLASS_4096, 3);
     fake_request *first, *a, *b, *c;
 
-    (void)state;
     /* Requests with new keys would be set aside. */
     wait_for_all(queue, submit_many(queue, big, WARPRSA_CLASS_4096, 2, 1), 1);
     wait_for_all(queue, submit_many(queue, other, WARPRSA_CLASS_4096, 3, 1), 1);
@@ -130,7 +127,6 @@ static void batch_max_is_kept(void **state)
     warprsa_key *key;
     fake_request *first, *rest;
 
-    (void)state;
     config.engines[0].batch_max = 4;
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
@@ -188,7 +184,6 @@ static void a_busy_device_gets_multiples(void **state)
     warprsa_key *key;
     warprsa_queue *queue = busy_queue(&config, WARPRSA_OWNER_SELF, &key, busy);
 
-    (void)state;
     one = submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
     nanosleep(&pause, NULL);
     assert_int_equal(fake.batches, PAIRS_BUSY);
@@ -224,7 +219,6 @@ static void no_user_waits_for_anothers_batch(void **state)
     warprsa_key *key, *others;
     warprsa_queue *queue = busy_queue(&config, 1, &key, busy);
 
-    (void)state;
     others = warprsa_queue_key(queue, 2, id, &numbers);
     assert_non_null(others);
     one = submit_many(queue, others, WARPRSA_CLASS_2048, 2, 1);
@@ -250,7 +244,6 @@ static void streams_and_devices_share_the_work(void **state)
     fake_request *r[4];
     unsigned seen = 0;
 
-    (void)state;
     FAKE_SET(devices, 2);
     config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
@@ -281,7 +274,6 @@ static void only_chosen_devices_are_used(void **state)
     warprsa_key *key;
     char text[WARPRSA_COUNTERS_TEXT];
 
-    (void)state;
     FAKE_SET(devices, 3);
     config.engines[0].devices = 1u << 2;
     queue = fake_ready_queue(&config);
@@ -303,7 +295,6 @@ static void a_full_queue_refuses(void **state)
     warprsa_key *key;
     fake_request *r, extra;
 
-    (void)state;
     config.slots = 5;
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
@@ -364,7 +355,6 @@ static void slots_stay_with_their_threads(void **state)
     warprsa_queue_config config = fake_config();
     visitor mine = {0}, second, third, last;
 
-    (void)state;
     config.slots = 3;
     mine.queue = fake_ready_queue(&config);
     mine.key = fake_add_key(mine.queue, WARPRSA_CLASS_2048, 1);
@@ -431,7 +421,6 @@ static void withdrawn_requests_are_not_computed(void **state)
     warprsa_key *key;
     fake_request *r;
 
-    (void)state;
     config.slots = SLOTS;
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
@@ -472,7 +461,6 @@ static void notified_once_and_then_collects(void **state)
     listener l = LISTENER;
     fake_request r;
 
-    (void)state;
     fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
     FAKE_SET(hold, true);
     assert_int_equal(warprsa_queue_submit(
@@ -502,7 +490,6 @@ static void notified_caller_may_wait_too(void **state)
     warprsa_queue *queue = fake_ready_queue(&config);
     warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         listener l = LISTENER;
         fake_request r;
@@ -547,7 +534,6 @@ static void answers_are_there_before_anyone_is_told(void **state)
     warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
     fake_request first, r[3];
 
-    (void)state;
     fake_fill(&first, WARPRSA_CLASS_2048, 1, 1);
     FAKE_SET(hold, true);
     assert_int_equal(fake_submit(queue, key, &first), WARPRSA_DONE);
@@ -599,7 +585,6 @@ static void given_back_once(void **state)
     atomic_uint calls = 0;
     fake_request r;
 
-    (void)state;
     config.deadline_ms = 20;
     queue = fake_ready_queue(&config);
     key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
@@ -631,7 +616,6 @@ static void a_used_or_wild_ticket_is_refused(void **state)
     warprsa_ticket wild = {config.slots + 3, 64};
     fake_request r;
 
-    (void)state;
     fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
     assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
     assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
@@ -660,7 +644,6 @@ static void an_answer_nobody_collects_is_reclaimed(void **state)
     warprsa_key *key;
     uint64_t submitted_ns;
 
-    (void)state;
     config.slots = 1;
     config.deadline_ms = 200;
     queue = fake_ready_queue(&config);
@@ -762,7 +745,6 @@ static void a_crowd_gets_its_own_answers(void **state)
     unsigned done = 0, refused = 0;
     warprsa_queue *queue;
 
-    (void)state;
     FAKE_SET(devices, 2);
     config.engines[0].streams = 2;
     config.slots = MEMBERS * MEMBER_AT_ONCE - 8;
@@ -825,7 +807,6 @@ static void many_more_threads_than_cpus(void **state)
     member *server = calloc(SERVER_THREADS, sizeof(*server));
     warprsa_queue *queue;
 
-    (void)state;
     assert_non_null(server);
     config.engines[0].streams = 2;
     config.slots = SERVER_THREADS;

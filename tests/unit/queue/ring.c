@@ -4,12 +4,7 @@
  * The ring by itself: numbers come out as they went in, each to one of the
  * threads that take, several at once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit_test.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -52,7 +47,6 @@ static void in_order(void **state)
     warprsa_ring ring;
     uint32_t put = 0, taken = 0;
 
-    (void)state;
     begin_at(&ring, UINT32_MAX - 5 * SIZE);
     assert_int_equal(take_from(&ring, 0, SIZE), 0);
     for (uint32_t round = 0; round < 1000; round++) {
@@ -83,7 +77,6 @@ static void nothing_is_taken_past_an_unfinished_put(void **state)
     warprsa_ring_cell *cell;
     uint32_t place;
 
-    (void)state;
     assert_true(warprsa_ring_init(&ring, SIZE));
     for (uint32_t i = 0; i < 3; i++)
         warprsa_ring_put(&ring, i);
@@ -171,7 +164,6 @@ static void each_number_to_one_taker(void **state)
     static shared all;
     party parties[PUTTERS + TAKERS];
 
-    (void)state;
     memset(parties, 0, sizeof(parties));
     assert_true(warprsa_ring_init(&all.ring, PUTTERS * EACH));
     for (unsigned i = 0; i < PUTTERS + TAKERS; i++) {

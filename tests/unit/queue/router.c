@@ -4,12 +4,8 @@
  * The router's decisions, with clocks that the test sets: time passes only
  * when it says so.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "batching/queue/router.h"
@@ -54,7 +50,6 @@ static warprsa_router router;
 
 static int reset(void **state)
 {
-    (void)state;
     now = 1000 * MS;
     process_cpu = 0;
     seed = 1;
@@ -120,7 +115,6 @@ static void open_devices(void)
 
 static void averages_of_what_was_measured(void **state)
 {
-    (void)state;
     assert_int_equal(warprsa_router_cpu_ns(&router, WARPRSA_CLASS_2048), 0);
     for (unsigned i = 0; i < 50; i++)
         compute(400 * US);
@@ -143,7 +137,6 @@ static void computations_share_the_cpus(void **state)
 {
     uint64_t begun[2 * CPUS];
 
-    (void)state;
     for (unsigned i = 0; i < 50; i++)
         compute(400 * US);
     for (unsigned i = 0; i < 2 * CPUS; i++)
@@ -165,7 +158,6 @@ static void contention_is_forgotten(void **state)
     warprsa_router_thread thread = {0};
     uint64_t begun[100 * CPUS];
 
-    (void)state;
     open_devices();
     for (unsigned i = 0; i < 100 * CPUS; i++)
         begun[i] = warprsa_router_cpu_begin(&router);
@@ -178,7 +170,6 @@ static void contention_is_forgotten(void **state)
 
 static void answers_by_the_requests_before(void **state)
 {
-    (void)state;
     /* Nothing is known: a guess, whatever the load. */
     assert_int_equal(
         warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0),
@@ -202,7 +193,6 @@ static void answers_by_the_requests_before(void **state)
 
 static void calibrated_by_the_self_test(void **state)
 {
-    (void)state;
     warprsa_router_calibrate(&router, 200 * MS,
                              false); /* ten times an H200's */
     assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0),
@@ -219,7 +209,6 @@ static void calibrated_by_the_self_test(void **state)
 /* By a table of their own: eight operations at a time, by vector units. */
 static void cpus_are_calibrated_as_such(void **state)
 {
-    (void)state;
     warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
     warprsa_router_calibrate(&router, 11 * MS, true);
     assert_in_range(warprsa_router_device_ns(&router, WARPRSA_CLASS_2048, 0),
@@ -231,7 +220,6 @@ static void cpus_are_calibrated_as_such(void **state)
 /* A GPU that comes into use after the CPUs, or goes, is another device. */
 static void other_devices_answer_otherwise(void **state)
 {
-    (void)state;
     warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
     answered(1, 1 * MS);
     warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
@@ -248,7 +236,6 @@ static void saturated_cpus_do_not_overflow(void **state)
 {
     warprsa_router_thread thread = {0};
 
-    (void)state;
     compute(400 * US);
     warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
     open_devices();
@@ -264,7 +251,6 @@ static void cpus_serve_many_callers_only(void **state)
 {
     warprsa_router_thread thread = {0};
 
-    (void)state;
     compute(350 * US);
     warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
     warprsa_router_devices_opened(&router);
@@ -283,7 +269,6 @@ static void a_single_caller_stays(void **state)
     warprsa_router_thread thread = {0};
     int job;
 
-    (void)state;
     for (unsigned i = 0; i < 20000; i++) {
         assert_int_equal(choose(&thread, i < 10000 ? NULL : &job, 0),
                          WARPRSA_RUN_CPU);
@@ -298,7 +283,6 @@ static void a_faster_device_is_for_everybody(void **state)
 {
     warprsa_router_thread thread = {0};
 
-    (void)state;
     compute(400 * US);
     open_devices();
     assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
@@ -313,7 +297,6 @@ static void more_callers_than_cpus(void **state)
     warprsa_router_thread thread = {0};
     uint64_t begun[MOST];
 
-    (void)state;
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < MOST; i++) {
@@ -331,7 +314,6 @@ static void saturated_devices_overflow(void **state)
 {
     warprsa_router_thread thread = {0};
 
-    (void)state;
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < MOST; i++)
@@ -350,7 +332,6 @@ static void few_overflow_at_once(void **state)
     warprsa_router_thread thread = {0};
     unsigned here = 0;
 
-    (void)state;
     compute(400 * US);
     open_devices();
     while (choose(&thread, NULL, 16000) != WARPRSA_RUN_DEVICE && here < 1000) {
@@ -366,7 +347,6 @@ static void devices_are_opened_for_many(void **state)
     warprsa_router_thread thread = {0};
     unsigned stayed = 0;
 
-    (void)state;
     compute(400 * US);
     for (unsigned i = 0; i < MOST; i++)
         (void)warprsa_router_cpu_begin(&router);
@@ -423,7 +403,6 @@ static void an_event_loop_of_more_and_more_jobs(void **state)
     static const unsigned jobs[] = {1, 2, 4, 8, 16, 64, 256, 1000};
     unsigned before = 2500 * 97 / 100; /* 0.4 ms each */
 
-    (void)state;
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
@@ -443,7 +422,6 @@ static void an_event_loop_of_two_jobs_probes_nothing(void **state)
     static const char job[2];
     warprsa_router_thread thread = {0};
 
-    (void)state;
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < 20000; i++) {
@@ -548,7 +526,6 @@ static void jobs_that_join_a_lone_one_are_seen(void **state)
     speed s = {.jobs = 1};
     uint64_t begun;
 
-    (void)state;
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < 20000; i++)
@@ -566,7 +543,6 @@ static void nobody_yields_in_vain(void **state)
     static const char job[3];
     warprsa_router_thread thread = {0};
 
-    (void)state;
     compute(400 * US);
     for (unsigned i = 0; i < 1000; i++) {
         const char *me = &job[i % 3]; /* too few to gain anything */
@@ -736,7 +712,6 @@ static void an_event_loop_of_fewer_jobs(void **state)
 {
     warprsa_router_thread thread = {0};
 
-    (void)state;
     compute(400 * US);
     open_devices();
     rate_of(&thread, 64);
@@ -751,7 +726,6 @@ static void an_event_loop_beside_others(void **state)
 {
     warprsa_router_thread thread = {0};
 
-    (void)state;
     compute(400 * US);
     open_devices();
     answered(1, 300 * MS);
@@ -768,7 +742,6 @@ static void an_event_loop_after_a_night(void **state)
     warprsa_router_thread thread = {0};
     unsigned rate;
 
-    (void)state;
     compute(400 * US);
     open_devices();
     rate = rate_of(&thread, 64);
@@ -784,7 +757,6 @@ static void a_probe_over_night(void **state)
     static const char job[64];
     warprsa_router_thread thread = {0};
 
-    (void)state;
     compute(400 * US);
     open_devices();
     while (thread.offload.periods == 0)
@@ -800,7 +772,6 @@ static void an_idle_event_loop_stays(void **state)
     warprsa_router_thread thread = {0};
     static const char job[16];
 
-    (void)state;
     compute(400 * US);
     open_devices();
     for (unsigned i = 0; i < 5000; i++) {
@@ -815,7 +786,6 @@ static void probes_are_not_judged_without_a_device(void **state)
 {
     warprsa_router_thread thread = {0};
 
-    (void)state;
     compute(400 * US);
     warprsa_router_devices_opened(&router);
     for (unsigned i = 0; i < 1000; i++) {
@@ -857,7 +827,6 @@ static unsigned overflows_of(unsigned operations, uint64_t overflow_ns,
  * use, so 2 of 10 can be computed here. */
 static void idle_cpus_take_a_share(void **state)
 {
-    (void)state;
     compute(400 * US);
     open_devices();
     assert_in_range(overflows_of(1000000, 0, 0), 1000000 / 10, 1000000 / 4);
@@ -866,7 +835,6 @@ static void idle_cpus_take_a_share(void **state)
 /* Beside GPUs an engine on the CPUs is no reason to compute anything. */
 static void cpus_beside_gpus_take_none(void **state)
 {
-    (void)state;
     compute(400 * US);
     warprsa_router_set_cpus(&router, WARPRSA_CPUS_BESIDE);
     open_devices();
@@ -880,7 +848,6 @@ static void cpus_beside_gpus_take_none(void **state)
 
 static void busy_cpus_take_none(void **state)
 {
-    (void)state;
     compute(400 * US);
     open_devices();
     assert_in_range(overflows_of(1000000, 0, 80 * US), 0, 1000000 / 1000);
@@ -892,7 +859,6 @@ static void overflow_that_costs_is_given_up(void **state)
 {
     uint64_t since;
 
-    (void)state;
     compute(400 * US);
     open_devices();
     overflows_of(1000000, 400 * US, 0);
@@ -940,7 +906,6 @@ static void open_for_contention(void)
 /* 1,000 callers in 4 ms are 250,000 operations a second. */
 static void contention_goes_if_more_gets_done(void **state)
 {
-    (void)state;
     open_for_contention();
     contend(500 * MS, 1000, 100000, 200000);
     assert_true(router.contention.active);
@@ -954,7 +919,6 @@ static void contention_goes_if_more_gets_done(void **state)
 /* A period with hardly any operations is no baseline for a probe. */
 static void no_contention_probe_after_a_pause(void **state)
 {
-    (void)state;
     open_for_contention();
     contend(15 * MS, 1000, 200000, 190000);
     now += 300 * MS;
@@ -965,7 +929,6 @@ static void no_contention_probe_after_a_pause(void **state)
  * that does not show that the CPUs would do more. */
 static void contention_comes_back(void **state)
 {
-    (void)state;
     open_for_contention();
     contend(150 * MS, 1000, 100000, 200000);
     assert_true(router.contention.active && !router.contention.proven);
@@ -983,7 +946,6 @@ static void contention_comes_back(void **state)
  * measured it cannot do as much, no probe begins. */
 static void contention_stays_if_not(void **state)
 {
-    (void)state;
     open_for_contention();
     contend(20000 * MS, 1000, 200000, 190000);
     assert_in_range(contend(30000 * MS, 1000, 200000, 190000), 1, 20);
@@ -996,7 +958,6 @@ static void the_systems_clocks_are_fine_enough(void **state)
 {
     const warprsa_router_clocks *c = &warprsa_router_system_clocks;
 
-    (void)state;
     for (unsigned i = 0; i < 50; i++) {
         uint64_t cpu = c->thread_cpu(), since = c->now();
 

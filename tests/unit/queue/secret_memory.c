@@ -4,14 +4,10 @@
  * Memory for secrets: what the kernel is told of it, how much of it is locked,
  * that a piece is zeros when it is taken and nobody else's, that it goes back.
  */
+#include "tests/unit/support/unit_test.h"
+
 #include "batching/base/secret_memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -94,7 +90,6 @@ static void the_kernel_is_told(void **state)
     warprsa_secret_pool pool;
     uint8_t *piece, *mapped;
 
-    (void)state;
     needs_the_kernel();
     if (!may_lock(4 * MIB))
         skip();
@@ -129,7 +124,6 @@ static void locks_within_the_limit(void **state)
 {
     uint8_t *large, *key, *more[8];
 
-    (void)state;
     needs_the_kernel();
     if (!may_lock(2 * MIB))
         skip();
@@ -161,7 +155,6 @@ static void works_without_locking(void **state)
     warprsa_secret_pool pool;
     uint8_t *piece;
 
-    (void)state;
     needs_the_kernel();
     assert_true(may_lock(0));
     assert_true(warprsa_secret_pool_init(&pool));
@@ -204,7 +197,6 @@ static void pieces_are_zeros_and_apart(void **state)
     static piece pieces[300];
     warprsa_secret_pool pool;
 
-    (void)state;
     assert_true(may_lock(0));
     assert_true(warprsa_secret_pool_init(&pool));
     for (int turn = 0; turn < 20000; turn++) {
@@ -238,7 +230,6 @@ static void holes_cost_no_mappings(void **state)
     warprsa_secret_pool pool;
     long before = status_kib(getpid(), "VmRSS");
 
-    (void)state;
     needs_the_kernel();
     assert_true(may_lock(MIB));
     assert_true(warprsa_secret_pool_init(&pool));
@@ -284,7 +275,6 @@ static void children_have_none(void **state)
     int status = -1;
     pid_t child;
 
-    (void)state;
     needs_the_kernel();
     if (!may_lock(2 * MIB))
         skip();

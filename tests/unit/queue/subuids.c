@@ -4,14 +4,10 @@
  * Subordinate user ids: a user's own, a container's of root's, and lines that
  * say nothing.
  */
+#include "tests/unit/support/unit_test.h"
+
 #include "batching/base/subuids.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +39,6 @@ static void whose(void **state)
 {
     warprsa_subuids subuids;
 
-    (void)state;
     read_text(&subuids, "4711:100000:65536\n"
                         "root:1000000:1000000000\n"
                         "4712:165536:65536\n");
@@ -69,7 +64,6 @@ static void lines_that_say_nothing(void **state)
 {
     warprsa_subuids subuids;
 
-    (void)state;
     read_text(&subuids, "\n# a comment\nno-such-user:1:2\n4711:1\n4711:x:2\n"
                         "4711:1:\n4711:-1:2\n4711:1:99999999999\n"
                         "4711:1:18446744073709551616\n4711:1:2:3\n:1:2\n"
@@ -84,7 +78,6 @@ static void no_file(void **state)
 {
     warprsa_subuids subuids = {0};
 
-    (void)state;
     assert_true(warprsa_subuids_read(&subuids, "/nonexistent/subuid"));
     assert_false(warprsa_subuids_read(&subuids, "/dev/null/subuid"));
     assert_int_equal(errno, ENOTDIR);

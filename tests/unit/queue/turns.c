@@ -66,7 +66,6 @@ static void equal_requests_are_taken_one_by_one(void **state)
 {
     bookkeeping b;
 
-    (void)state;
     start(&b);
     add(&b, 0, WARPRSA_CLASS_2048, 20);
     add(&b, 1, WARPRSA_CLASS_2048, 3);
@@ -88,7 +87,6 @@ static void long_keys_cost_more(void **state)
     bookkeeping b;
     unsigned taken[2] = {0};
 
-    (void)state;
     start(&b);
     add(&b, 0, WARPRSA_CLASS_2048, 6);
     add(&b, 1, WARPRSA_CLASS_1024, 6 * TIMES);
@@ -105,7 +103,6 @@ static void nobody_saves_up_turns(void **state)
     bookkeeping b;
     unsigned taken[2] = {0};
 
-    (void)state;
     start(&b);
     add(&b, 0, WARPRSA_CLASS_2048, 40);
     for (unsigned i = 0; i < 20; i++)
@@ -125,7 +122,6 @@ static void classes_out_of_range_are_passed_over(void **state)
     bookkeeping b;
     warprsa_turn *turn;
 
-    (void)state;
     start(&b);
     add(&b, 0, WARPRSA_CLASS_4096, 1);
     assert_null(warprsa_turns_next(&b.turns, small));
@@ -157,7 +153,6 @@ typedef struct setting {
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     return 0;
 }
@@ -250,7 +245,6 @@ static void a_backlog_of_long_keys_holds_up_nobody(void **state)
     setting s = set_up(WARPRSA_CLASS_4096, WARPRSA_CLASS_2048);
     unsigned before = fake.batches;
 
-    (void)state;
     queue_both(&s);
     FAKE_SET(hold, false);
     wait_for_all(&s, &s.light, WARPRSA_DONE);
@@ -268,7 +262,6 @@ static void a_backlog_of_equal_keys_holds_up_nobody(void **state)
     setting s = set_up(WARPRSA_CLASS_2048, WARPRSA_CLASS_2048);
     unsigned before = fake.batches;
 
-    (void)state;
     queue_both(&s);
     FAKE_SET(hold_at, before + 3);
     FAKE_SET(hold, false);
@@ -321,7 +314,6 @@ static void a_backlog_of_a_shared_key_holds_up_nobody(void **state)
     const unsigned before = fake.batches;
     const uint64_t light = used_by(&s, LIGHT), heavy = used_by(&s, HEAVY);
 
-    (void)state;
     assert_int_equal(s.config.counters->keys_loaded, 1);
     queue_both(&s);
     light_is_next(&s, before);
@@ -338,7 +330,6 @@ static void who_brought_a_shared_key_does_not_pay(void **state)
     warprsa_key *shared = s.light.key;
     unsigned before;
 
-    (void)state;
     s.light.seed = LIGHT;
     s.light.key = add_key(&s, &s.light);
     submit(&s, &s.light, 1);
@@ -356,7 +347,6 @@ static void one_user_has_all(void **state)
     setting s = set_up(WARPRSA_CLASS_2048, WARPRSA_CLASS_2048);
     unsigned before = fake.batches;
 
-    (void)state;
     FAKE_SET(hold, true);
     submit(&s, &s.heavy, 1);
     FAKE_WAIT(fake.running == 1);
@@ -382,7 +372,6 @@ static void a_lost_device_leaves_no_request_behind(void **state)
 {
     setting s = set_up(WARPRSA_CLASS_4096, WARPRSA_CLASS_2048);
 
-    (void)state;
     queue_both(&s);
     sort(&s);
     FAKE_SET(open_failures, 1000000);
@@ -398,7 +387,6 @@ static void what_callers_gave_up_is_passed_over(void **state)
     setting s = set_up(WARPRSA_CLASS_4096, WARPRSA_CLASS_2048);
     unsigned before = fake.batches;
 
-    (void)state;
     queue_both(&s);
     sort(&s);
     for (unsigned i = 0; i < FEW; i++)

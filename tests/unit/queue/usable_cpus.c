@@ -4,12 +4,7 @@
  * How many CPUs a process may use: affinity and cgroup quotas, these from files
  * that the test writes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit_test.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -25,7 +20,6 @@ static char root[] = "/tmp/warprsa.cpus.XXXXXX";
 
 static int make_root(void **state)
 {
-    (void)state;
     return mkdtemp(root) == NULL ? -1 : 0;
 }
 
@@ -46,7 +40,6 @@ static int remove_root(void **state)
 {
     char path[256];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         name_of(path, files[i]);
         unlink(path);
@@ -82,7 +75,6 @@ static void quotas_are_found(void **state)
 {
     char path[256];
 
-    (void)state;
     assert_int_equal(cpus(), 0); /* no file at all */
     write_file("self", "12:cpu,cpuacct:/user\n1:name=systemd:/\n");
     assert_int_equal(cpus(), 0); /* version 1 alone */
@@ -104,7 +96,6 @@ static void quotas_are_found(void **state)
 
 static void the_narrowest_counts(void **state)
 {
-    (void)state;
     write_file("a/b/cpu.max", "400000 100000\n");
     write_file("a/cpu.max", "300000 100000\n");
     assert_int_equal(cpus(), 3);
@@ -128,7 +119,6 @@ static void nonsense_is_no_quota(void **state)
         "many 100000\n",
     };
 
-    (void)state;
     write_file("self", "0::/\n");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         write_file("cpu.max", texts[i]);
@@ -142,7 +132,6 @@ static void the_affinity_counts(void **state)
     pid_t child = fork();
     int status;
 
-    (void)state;
     assert_true(child >= 0);
     if (child == 0) {
         cpu_set_t all, one;

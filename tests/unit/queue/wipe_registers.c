@@ -4,12 +4,8 @@
  * Vector registers that hold a secret hold zeros after
  * warprsa_wipe_registers(), all that the processor has.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -70,14 +66,12 @@ static unsigned all_bytes(void)
 
 static void all_registers_are_wiped(void **state)
 {
-    (void)state;
     assert_int_equal(secret_bytes(false), all_bytes());
     assert_int_equal(secret_bytes(true), 0);
 }
 #else
 static void all_registers_are_wiped(void **state)
 {
-    (void)state;
     warprsa_wipe_registers();
     skip();
 }

@@ -91,7 +91,6 @@ static unsigned secrets_in_slots(const warprsa_queue *queue)
 
 static int reset(void **state)
 {
-    (void)state;
     fake_reset();
     blocks = mappings = found = 0;
     return 0;
@@ -109,7 +108,6 @@ static void slots_keys_and_mappings(void **state)
     warprsa_notify none = {0};
     warprsa_ticket collected, abandoned;
 
-    (void)state;
     assert_non_null(key);
     fill(input, sizeof(input), INPUT);
     FAKE_SET(hold, true);
@@ -152,7 +150,6 @@ static void what_nobody_collects(void **state)
     warprsa_ticket ticket;
     warprsa_key *key;
 
-    (void)state;
     config.deadline_ms = 50;
     queue = fake_ready_queue(&config);
     key = warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &numbers);

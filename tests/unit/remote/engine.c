@@ -4,12 +4,8 @@
  * The engine "remote" with a host that misbehaves on demand: the link, TLS and
  * the check of results are replaced by what stands here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -403,7 +399,6 @@ static void never_more_is_in_flight_than_granted(void **state)
 {
     setting *s = set_up(100);
 
-    (void)state;
     load_key(s);
     assert_int_equal(start(s), WARPRSA_OK);
     assert_int_equal(host.operations, 100);
@@ -423,7 +418,6 @@ static void what_a_host_refuses_is_not_done(void **state)
 {
     setting *s = set_up(4096);
 
-    (void)state;
     load_key(s);
     for (int status = WARPRSA_REMOTE_INVALID; status < WARPRSA_REMOTE_STATUSES;
          status++) {
@@ -447,7 +441,6 @@ static void a_batch_that_is_sent_in_part_fails(void **state)
 {
     setting *s = set_up(4096);
 
-    (void)state;
     load_key(s);
     host.fail_begin = 2;
     assert_int_equal(start(s), WARPRSA_DEVICE_ERROR);
@@ -464,7 +457,6 @@ static void a_key_that_is_not_sent_is_forgotten(void **state)
     setting *s = set_up(4096);
     uint32_t index;
 
-    (void)state;
     for (unsigned i = 0; i < 20; i++) { /* more than there are numbers */
         host.fail_begin = 1;
         assert_int_equal(s->engine->load_key(s->device, &key, &index),
@@ -481,7 +473,6 @@ static void a_key_that_is_not_answered_is_the_reason(void **state)
     setting *s = set_up(4096);
     uint32_t index;
 
-    (void)state;
     host.silent = true;
     assert_int_equal(s->engine->load_key(s->device, &key, &index),
                      WARPRSA_DEVICE_ERROR);
@@ -495,7 +486,6 @@ static void results_that_make_no_sense_are_refused(void **state)
 {
     setting *s = set_up(4096);
 
-    (void)state;
     load_key(s);
     assert_non_null(answer_one(0, WARPRSA_REMOTE_OK, BYTES)); /* none sent */
     assert_int_equal(start(s), WARPRSA_OK);
@@ -514,7 +504,6 @@ static void each_result_is_checked(void **state)
     static const warprsa_remote_engine_config checks = {.verify = true};
     setting *s = set_up(4096);
 
-    (void)state;
     s->engine = warprsa_engine_remote(&checks);
     load_key(s);
     assert_int_equal(start(s), WARPRSA_OK);
@@ -541,7 +530,6 @@ static void a_host_that_drains_takes_no_more(void **state)
         .kind = WARPRSA_REMOTE_DRAINING};
     setting *s = set_up(4096);
 
-    (void)state;
     load_key(s);
     assert_int_equal(start(s), WARPRSA_OK);
     assert_null(answer(&draining));
@@ -562,7 +550,6 @@ static void the_thread_that_opens_leaves_tls(void **state)
 {
     setting *s = set_up(4096);
 
-    (void)state;
     assert_int_equal(host.leaves, 1);
     assert_true(pthread_equal(host.left_tls, pthread_self()));
     tear_down(s);
@@ -575,7 +562,6 @@ static void a_host_is_trusted_until_it_is_not(void **state)
     setting *s = set_up(4096);
     char why[WARPRSA_TLS_WHY] = "";
 
-    (void)state;
     assert_true(host.handlers->is_trusted(host.arg, NULL, why));
     assert_int_equal(host.tls_reloads, 0);
     assert_true(warprsa_remote_hosts_set("a:1", why, sizeof(why)));
@@ -597,7 +583,6 @@ static void hosts_come_and_go(void **state)
     warprsa_device *first = s->device;
     char why[128];
 
-    (void)state;
     assert_false(warprsa_remote_hosts_set("b", why, sizeof(why)));
     assert_false(warprsa_remote_hosts_set("b:1 b:1", why, sizeof(why)));
     assert_false(warprsa_remote_hosts_check(

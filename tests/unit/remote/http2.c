@@ -6,12 +6,8 @@
  * that were changed, lost or added at random nothing is read beyond its end and
  * no longer message is handed on than is allowed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -301,7 +297,6 @@ static void cut_anywhere(void **state)
 {
     static const size_t steps[] = {1, 3, 8, 9, 10, 100, 16383, WIRE - 1};
 
-    (void)state;
     up.spoil_in = down.spoil_in = 0;
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         up.step = down.step = steps[i];
@@ -318,7 +313,6 @@ static void changed_at_random(void **state)
     unsigned rounds = ROUNDS * (scale != NULL ? (unsigned)atoi(scale) : 100);
     size_t arrived = 0;
 
-    (void)state;
     for (unsigned i = 0; i < rounds / 100; i++) {
         seed = i + 1;
         up.step = down.step = 1 + next_random() % 3000;
@@ -338,7 +332,6 @@ static void who_is_held_and_goes(void **state)
     int ends[2];
     warprsa_http2 *client, *server;
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     client = warprsa_http2_new(NULL, ends[0], "host", &client_handlers, NULL);
     server = warprsa_http2_new(NULL, ends[1], NULL, &server_handlers, NULL);

@@ -4,12 +4,8 @@
  * The map of identities: what a line may be, what a reload changes, and the
  * limits.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +21,11 @@ static int make_file(void **state)
 {
     int fd = mkstemp(path);
 
-    (void)state;
     return fd < 0 || close(fd) != 0;
 }
 
 static int remove_file(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 
@@ -56,7 +50,6 @@ static void lines(void **state)
     warprsa_identities table;
     warprsa_identity *one;
 
-    (void)state;
     assert_true(warprsa_identities_init(&table));
     assert_true(read_text(&table, "# a comment\n\n"
                                   "dns:a sessions=2 keys=3 operations=4 "
@@ -94,7 +87,6 @@ static void a_reload(void **state)
     warprsa_identities table;
     warprsa_identity *a, *b;
 
-    (void)state;
     assert_true(warprsa_identities_init(&table));
     assert_true(read_text(&table, "dns:a\ndns:b\n"));
     a = warprsa_identities_find(&table, "dns:a");
@@ -138,7 +130,6 @@ static void mistakes(void **state)
     warprsa_identities table;
     warprsa_identity *gone;
 
-    (void)state;
     memset(line, 'x', sizeof(line));
     strcpy(line + sizeof(line) - 2, "\n");
     for (size_t i = 0; i <= sizeof(bad) / sizeof(bad[0]); i++) {
@@ -165,7 +156,6 @@ static void no_file(void **state)
 {
     warprsa_identities table;
 
-    (void)state;
     assert_true(warprsa_identities_init(&table));
     assert_true(read_text(&table, "dns:a\n"));
     assert_false(
@@ -182,7 +172,6 @@ static void limits(void **state)
     warprsa_identity *one;
     unsigned taken = 0;
 
-    (void)state;
     assert_true(warprsa_identities_init(&table));
     assert_true(read_text(&table, "dns:a sessions=1 operations=2\n"
                                   "dns:b rate=1000\n"));

@@ -5,12 +5,8 @@
  * those of Protocol Buffers, and of what an ill-meaning peer sends nothing is
  * read beyond its end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,7 +77,6 @@ static void test_key(void **state)
     warprsa_private_key key = made_up_key();
     size_t size = write_key(buffer, sizeof(buffer));
 
-    (void)state;
     assert_true(size > 0);
     assert_null(read_written(size, true));
     assert_int_equal(request.kind, WARPRSA_REMOTE_LOAD_KEY);
@@ -111,7 +106,6 @@ static void test_operations(void **state)
 {
     size_t size = write_operations(buffer, sizeof(buffer));
 
-    (void)state;
     assert_null(read_written(size, true));
     assert_int_equal(request.kind, WARPRSA_REMOTE_OPERATIONS);
     assert_int_equal(request.count, 3);
@@ -131,7 +125,6 @@ static void test_sizes(void **state)
     static uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
     size_t there, back;
 
-    (void)state;
     for (size_t i = 0; i < WARPRSA_REMOTE_BATCH_MAX; i++) {
         o[i] = (warprsa_remote_operation){UINT32_MAX, UINT32_MAX, UINT32_MAX,
                                           sizeof(number), number};
@@ -165,7 +158,6 @@ static void test_responses(void **state)
     size_t size =
         warprsa_remote_write_welcome(buffer, sizeof(buffer), &welcome);
 
-    (void)state;
     assert_null(read_written(size, false));
     assert_int_equal(response.kind, WARPRSA_REMOTE_WELCOME);
     assert_memory_equal(&response.welcome, &welcome, sizeof(welcome));
@@ -226,7 +218,6 @@ static void test_bad_requests(void **state)
         BAD("a malformed operation", "\x1a\x04\x0a\x02\x1a\x01"),
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         const char *wrong = warprsa_remote_read_request(
             (const uint8_t *)bad[i].bytes, bad[i].size, &request);
@@ -244,7 +235,6 @@ static void test_limits(void **state)
     warprsa_protobuf_writer w = {buffer, buffer + sizeof(buffer), false};
     size_t size;
 
-    (void)state;
     warprsa_protobuf_put_head(&w, 3, 5 * (WARPRSA_REMOTE_BATCH_MAX + 1));
     for (int i = 0; i <= WARPRSA_REMOTE_BATCH_MAX; i++) {
         warprsa_protobuf_put_head(&w, 1, 3);
@@ -282,7 +272,6 @@ static void test_unknown_fields(void **state)
                                 "\x79\x01\x02\x03\x04\x05" /* 15: 64 bits */
                                 "\x06\x07\x08";
 
-    (void)state;
     assert_null(warprsa_remote_read_request((const uint8_t *)known,
                                             sizeof(known) - 1, &request));
     assert_int_equal(request.kind, WARPRSA_REMOTE_UNLOAD_KEY);
@@ -298,7 +287,6 @@ static void test_cut(void **state)
 {
     size_t size = write_operations(buffer, sizeof(buffer));
 
-    (void)state;
     for (size_t cut = 0; cut < size - WARPRSA_REMOTE_PREFIX; cut++) {
         uint8_t *exact = malloc(cut + 1);
 
@@ -315,7 +303,6 @@ static void test_prefix(void **state)
     const uint8_t huge[WARPRSA_REMOTE_PREFIX] = {0, 0xff, 0xff, 0xff, 0xff};
     size_t size;
 
-    (void)state;
     assert_false(warprsa_remote_read_prefix(compressed, &size));
     assert_false(warprsa_remote_read_prefix(huge, &size));
 }

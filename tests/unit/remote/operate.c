@@ -174,7 +174,6 @@ static void operate(uint32_t id, uint32_t key)
 /* A session that has been asked for, at a daemon of its own. */
 static int begin(void **state)
 {
-    (void)state;
     memset(&seen, 0, sizeof(seen));
     fake_reset();
     test_server_open(&server, SLOTS, LONG_MS);
@@ -208,7 +207,6 @@ static void close_session(void)
 
 static int end(void **state)
 {
-    (void)state;
     if (session != NULL)
         close_session();
     warprsa_upstream_close(&host.upstream);
@@ -225,7 +223,6 @@ static bool has_keys(unsigned count)
 /* What comes before there is a session waits, in its order. */
 static void messages_wait_for_the_session(void **state)
 {
-    (void)state;
     load_key(KEY);
     operate(1, KEY);
     assert_int_equal(seen.holds, 1);
@@ -244,7 +241,6 @@ static void a_wrong_message_may_have_waited(void **state)
 {
     static const uint8_t wrong[] = {0xff};
 
-    (void)state;
     load_key(KEY);
     assert_null(warprsa_operate_message(session, wrong, sizeof(wrong)));
     operate(1, KEY);
@@ -259,7 +255,6 @@ static void a_wrong_message_may_have_waited(void **state)
 /* So does what the daemon has no room for. */
 static void keys_wait_for_room(void **state)
 {
-    (void)state;
     RUN_UNTIL(seen.welcomes == 1);
     for (uint32_t i = 0; i < KEYS; i++)
         load_key(i);
@@ -293,7 +288,6 @@ static void what_is_queued_ends_with_the_session(void **state)
     const unsigned streams = server.queue_config.engines[0].streams;
 
     assert_true(streams < SLOTS);
-    (void)state;
     RUN_UNTIL(seen.welcomes == 1);
     load_key(KEY);
     FAKE_SET(hold, true);
@@ -318,7 +312,6 @@ static void what_is_queued_ends_with_the_session(void **state)
 
 static void all_are_answered(void **state)
 {
-    (void)state;
     RUN_UNTIL(seen.welcomes == 1);
     load_key(KEY);
     for (uint32_t round = 1; round <= 8; round++) {
@@ -340,7 +333,6 @@ static void all_are_answered(void **state)
  * between don't end the call. */
 static void who_is_there_is_told_before_the_end(void **state)
 {
-    (void)state;
     RUN_UNTIL(seen.welcomes == 1);
     load_key(KEY);
     operate(0, KEY);
@@ -359,7 +351,6 @@ static void who_is_there_is_told_before_the_end(void **state)
 /* The daemon goes: the call ends, and another one is served once it is back. */
 static void a_daemon_that_goes_ends_the_call(void **state)
 {
-    (void)state;
     RUN_UNTIL(seen.welcomes == 1);
     RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
     load_key(KEY);
@@ -387,7 +378,6 @@ static void a_daemon_that_goes_ends_the_call(void **state)
 /* It goes and comes before the gateway has seen that. */
 static void a_daemon_that_is_new_before_it_is_missed(void **state)
 {
-    (void)state;
     RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
     close_session();
     test_server_stop(&server);
@@ -414,7 +404,6 @@ static void a_lost_call_closes_the_next(void **state)
 {
     warprsa_operate *other = warprsa_operate_new(&host, &stream, &identity);
 
-    (void)state;
     assert_non_null(other);
     seen.closes = other;
     warprsa_upstream_tick(&host.upstream,
@@ -428,7 +417,6 @@ static void a_lost_call_closes_the_next(void **state)
 /* A call that ends before its session is there. The seat goes back. */
 static void a_call_that_ends_at_once(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         close_session();
         run();

@@ -4,12 +4,8 @@
  * Who has to go when too many knock at the network's server, and how many lines
  * of the log they may cause.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +58,6 @@ static void one_address(void **state)
 {
     const unsigned most = WARPRSA_STRANGERS_OF_ADDRESS;
 
-    (void)state;
     start();
     for (unsigned i = 0; i < most; i++)
         assert_null(add(i, v4(1)));
@@ -84,7 +79,6 @@ static void addresses(void **state)
         .sin6_addr.s6_addr = {[10] = 0xff, [11] = 0xff, [15] = 1}};
     const unsigned most = WARPRSA_STRANGERS_OF_ADDRESS;
 
-    (void)state;
     start();
     for (unsigned i = 0; i < most; i++)
         assert_null(add(i, v6(1, (uint8_t)i)));
@@ -100,7 +94,6 @@ static void addresses(void **state)
  * come from one address or from many. */
 static void a_flood(void **state)
 {
-    (void)state;
     for (unsigned addresses_of_flood = 1; addresses_of_flood <= 16;
          addresses_of_flood *= 2) {
         warprsa_stranger honest = {0};
@@ -128,7 +121,6 @@ static void a_flood(void **state)
 /* More addresses than places: somebody goes, and the limit holds. */
 static void everybody(void **state)
 {
-    (void)state;
     start();
     for (unsigned i = 0; i < MANY; i++) {
         assert_true((add(i, v4(i)) != NULL) == (i >= WARPRSA_STRANGERS_MAX));

@@ -5,14 +5,10 @@
  * wrong ones, and the check by libcrypto. The checks by AVX-512 IFMA, which
  * gpu_ifma_check tests, are replaced by what stands here.
  */
+#include "tests/unit/support/unit_test.h"
+
 #include "batching/remote/engine/verify.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +124,6 @@ static void results_are_checked_by_eights(void **state)
     const warprsa_private_key key = key_of(65537);
     warprsa_verify *verify;
 
-    (void)state;
     memset(&ifma, 0, sizeof(ifma));
     verify = warprsa_verify_new(&key);
     assert_non_null(verify);
@@ -166,7 +161,6 @@ static void long_exponents_wait_apart(void **state)
     warprsa_verify_batch batch = {0};
     size_t usual = 0, longer = 0;
 
-    (void)state;
     memset(&ifma, 0, sizeof(ifma));
     fill();
     for (int i = 0; i < EXPONENTS; i++) {
@@ -217,7 +211,6 @@ static void libcrypto_checks_what_is_left(void **state)
     static const warprsa_status refusals[] = {WARPRSA_NO_DEVICE,
                                               WARPRSA_UNSUPPORTED_KEY};
 
-    (void)state;
     memset(&ifma, 0, sizeof(ifma));
     for (size_t k = 0; k < 3; k++) {
         const warprsa_private_key key = key_of(exponents[k]);
@@ -250,7 +243,6 @@ static void no_memory_is_no_key(void **state)
 {
     const warprsa_private_key key = key_of(65537);
 
-    (void)state;
     ifma.status = WARPRSA_NO_MEMORY;
     assert_null(warprsa_verify_new(&key));
 }

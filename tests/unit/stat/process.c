@@ -4,14 +4,10 @@
  * A process that is looked at: it is not taken for another one that has its
  * number a moment later, nor for what it was before it became another user's.
  */
+#include "tests/unit/support/unit_test.h"
+
 #include "batching/stat/process.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/sched.h>
 #include <signal.h>
@@ -64,7 +60,6 @@ static void this_one(void **state)
     warprsa_process process;
     char name[WARPRSA_COMMAND_SIZE];
 
-    (void)state;
     assert_true(warprsa_process_open(&process, getpid(), &none));
     assert_int_equal(process.user, getuid());
     assert_true(warprsa_process_is_same(&process, &none));
@@ -80,7 +75,6 @@ static void a_number_of_its_own(void **state)
     struct warprsa_subuid_range range = {getuid(), 1, 4711};
     warprsa_process process;
 
-    (void)state;
     subuids.ranges = &range;
     subuids.count = 1;
     assert_true(warprsa_process_open(&process, getpid(), &subuids));
@@ -95,7 +89,6 @@ static void ended(void **state)
     warprsa_process process, gone;
     char name[WARPRSA_COMMAND_SIZE];
 
-    (void)state;
     assert_true(warprsa_process_open(&process, child, &none));
     end(child);
     assert_false(warprsa_process_is_same(&process, &none));
@@ -112,7 +105,6 @@ static void another_one_of_that_number(void **state)
     warprsa_process process, other;
     char name[WARPRSA_COMMAND_SIZE];
 
-    (void)state;
     assert_true(warprsa_process_open(&process, child, &none));
     end(child);
     next = child_numbered(child);
@@ -138,7 +130,6 @@ static void another_user(void **state)
     pid_t child;
     char byte = 0;
 
-    (void)state;
     if (geteuid() != 0)
         skip();
     assert_int_equal(pipe(go), 0);

@@ -4,14 +4,10 @@
  * Reading counters, of this very process: what is looked at is counted and
  * bounded, a block counts once, and neither a name nor a size makes one.
  */
+#include "tests/unit/support/unit_test.h"
+
 #include "batching/stat/stats_reader.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +53,6 @@ static void once_each(void **state)
     int again = dup(one), other = make_file("warprsa-counters", 2);
     int another_name = make_file("warprsa-counter", 3);
 
-    (void)state;
     look(NULL);
     assert_int_equal(reading.found, WARPRSA_FOUND);
     assert_int_equal(reading.count, 2);
@@ -77,7 +72,6 @@ static void an_allowance(void **state)
     uint64_t left = MANY, used;
     int fd = make_file("warprsa-counters", 1);
 
-    (void)state;
     look(&left);
     assert_int_equal(reading.count, 1);
     assert_false(reading.cut);
@@ -104,7 +98,6 @@ static void no_more_than_room(void **state)
 {
     int fds[WARPRSA_BLOCKS_MAX + 4];
 
-    (void)state;
     for (unsigned i = 0; i < WARPRSA_BLOCKS_MAX + 4; i++)
         fds[i] = make_file("warprsa-counters", i + 1);
     look(NULL);
@@ -119,7 +112,6 @@ static void made_by_another_user(void **state)
 {
     int fds[WARPRSA_BLOCKS_MAX];
 
-    (void)state;
     if (geteuid() != 0)
         skip();
     for (unsigned i = 0; i < WARPRSA_BLOCKS_MAX; i++) {
@@ -143,7 +135,6 @@ static void no_memory_file(void **state)
     int memory = make_file("warprsa-counters", 1), file;
     warprsa_counters c;
 
-    (void)state;
     assert_int_equal(pread(memory, &c, sizeof(c), 0), sizeof(c));
     close(memory);
     file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -197,7 +188,6 @@ static void a_line_in_a_line(void **state)
     void *map;
     int fd;
 
-    (void)state;
     if (emulator()[0] != '\0')
         skip();
     memcpy(block.magic, warprsa_counters_magic, sizeof(block.magic));
@@ -228,14 +218,12 @@ static void a_line_in_a_line(void **state)
 
 static int open_reader(void **state)
 {
-    (void)state;
     warprsa_stats_open(&reader);
     return 0;
 }
 
 static int close_reader(void **state)
 {
-    (void)state;
     warprsa_stats_close(&reader);
     return 0;
 }

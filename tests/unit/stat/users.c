@@ -4,14 +4,10 @@
  * Users and their labels: each label is one user's, and a user of thousands of
  * ids, processes and files leaves the others theirs.
  */
+#include "tests/unit/support/unit_test.h"
+
 #include "batching/stat/users.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +45,6 @@ struct passwd *__wrap_getpwuid(uid_t uid)
 
 static int setup(void **state)
 {
-    (void)state;
     looked_up = 0;
     users = calloc(1, sizeof(*users));
     return users != NULL ? 0 : -1;
@@ -57,7 +52,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     free(users);
     return 0;
 }
@@ -77,7 +71,6 @@ static void what_may_be_a_label(void **state)
     };
     char label[WARPRSA_USER_LABEL_SIZE], lengthy[100];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         warprsa_users_label(7, names[i], label);
         assert_string_equal(label, names[i]);
@@ -99,7 +92,6 @@ static void what_may_be_a_label(void **state)
 
 static void one_label_each(void **state)
 {
-    (void)state;
     assert_string_equal(label_of(0), "root");
     assert_string_equal(label_of(NAMED), "u1000");
     assert_string_equal(label_of(TWIN), "60000");
@@ -116,7 +108,6 @@ static void a_user_with_many_ids(void **state)
     char label[16];
     unsigned before;
 
-    (void)state;
     for (unsigned i = 0; i < 500; i++)
         (void)label_of(NAMELESS + i);
     assert_string_equal(label_of(NAMELESS), "3000000");
@@ -146,7 +137,6 @@ static void looks(void **state)
     uint64_t *theirs = warprsa_users_looks(users, NAMED + 1);
     uint64_t *rest;
 
-    (void)state;
     assert_null(warprsa_users_looks(users, 0));
     assert_int_equal(*mine, WARPRSA_USER_LOOKS_MAX);
     *mine = 0;

@@ -10,17 +10,13 @@
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_GPU_NUMBERS_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_GPU_NUMBERS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <openssl/bn.h>
 
 #include "gpu/arith/private_operation.h"
 #include "tests/unit/support/random_keys.h"
+#include "tests/unit/support/unit_test.h"
 
 /* How numbers are spread: a group of threads_per_request lanes holds subgroups
  * of threads_per_number lanes, each with one number of `limbs` samples; R =

@@ -28,7 +28,6 @@ void subject_free(void)
 
 int host_subject_setup(void **state)
 {
-    (void)state;
     oracle_key = key_make(NULL, "RSA", 1024, 2);
     subject_set(subject_open(HOST_ENGINE));
     return 0;
@@ -36,7 +35,6 @@ int host_subject_setup(void **state)
 
 int host_subject_teardown(void **state)
 {
-    (void)state;
     subject_free();
     EVP_PKEY_free(oracle_key);
     return 0;

@@ -10,14 +10,10 @@
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_PROVIDER_SUPPORT_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_PROVIDER_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <openssl/evp.h>
 #include <openssl/provider.h>
+
+#include "tests/unit/support/unit_test.h"
 
 /* Everything goes to the engine on the CPU, however slow that is today. */
 #define HOST_ENGINE                                                            \

@@ -6,14 +6,11 @@
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_WAIT_UNTIL_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_WAIT_UNTIL_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <time.h>
+
+#include "tests/unit/support/unit_test.h"
 
 enum {
     LONG_MS = 60000,

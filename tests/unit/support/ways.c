@@ -55,7 +55,6 @@ int ways_setup(void **state)
     };
     char line[256];
 
-    (void)state;
     if (mkdtemp(directory) == NULL)
         return -1;
     snprintf(socket_path, sizeof(socket_path), "%s/socket", directory);
@@ -82,7 +81,6 @@ int ways_teardown(void **state)
 {
     int status = -1;
 
-    (void)state;
     for (way w = 0; w < WAYS; w++)
         OSSL_LIB_CTX_free(contexts[w]);
     if (kill(daemon_pid, SIGTERM) != 0 ||
