@@ -4,22 +4,19 @@
  * Fuzzer: a host's call of Operate, from its messages to the daemon's answers,
  * and sessions of the gateway that come and go. The bytes are a script. Each
  * operation is answered once at most, and all of them if the call goes on; what
- * is held lets go in the end. HTTP/2 and the map of identities are replaced by
- * what stands here.
+ * is held lets go in the end. HTTP/2 and the map of identities are those of
+ * fake_call.h.
  */
 #include "tests/fuzz/fuzz_daemon.h"
 #include "tests/fuzz/fuzz_input.h"
 
-#include <sys/epoll.h>
-
-#include "batching/remote/server/operate.h"
+#include "tests/unit/support/fake_call.h"
 
 enum {
     STEPS = 64,
     OPERATIONS = 16, /* of the identity, and of the daemon for each client */
     AT_ONCE = 32,
     KEYS = 8, /* in the dictionary */
-    EVENTS = 16,
     ROUNDS = 20000,
     IDS = STEPS * AT_ONCE,
 };
@@ -27,114 +24,40 @@ enum {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct {
-    uint8_t out[WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX];
     bool asked[IDS]; /* operations without a result yet */
-    uint32_t ids, results;
-    bool ended; /* the stream */
-    unsigned holds, operations;
+    uint32_t ids;
 } seen;
 
-uint8_t *warprsa_http2_reserve(warprsa_http2_stream *stream, size_t room)
-{
-    (void)stream;
-    assert_true(room <= sizeof(seen.out));
-    return seen.out;
-}
+static warprsa_operate *session, *closed;
 
-void warprsa_http2_sent(warprsa_http2_stream *stream, size_t size)
+void fake_call_response(const warprsa_remote_response *response)
 {
-    static warprsa_remote_response response;
-
-    (void)stream;
-    assert_null(warprsa_remote_read_response(seen.out + WARPRSA_REMOTE_PREFIX,
-                                             size - WARPRSA_REMOTE_PREFIX,
-                                             &response));
-    if (response.kind != WARPRSA_REMOTE_RESULTS)
+    if (response->kind != WARPRSA_REMOTE_RESULTS)
         return;
-    for (size_t i = 0; i < response.count; i++) {
-        assert_true(response.result[i].id < IDS);
-        assert_true(seen.asked[response.result[i].id]);
-        seen.asked[response.result[i].id] = false;
-        seen.results++;
+    for (size_t i = 0; i < response->count; i++) {
+        assert_true(response->result[i].id < IDS);
+        assert_true(seen.asked[response->result[i].id]);
+        seen.asked[response->result[i].id] = false;
     }
 }
-
-void warprsa_http2_finish(warprsa_http2_stream *stream,
-                          warprsa_grpc_status status, const char *text)
-{
-    (void)stream;
-    (void)status;
-    assert_non_null(text);
-    seen.ended = true;
-}
-
-void warprsa_http2_hold(warprsa_http2 *connection, bool hold)
-{
-    (void)connection;
-    seen.holds += hold ? 1u : 0u - 1u;
-}
-
-bool warprsa_identity_begin_operation(warprsa_identity *identity,
-                                      uint64_t now_ns)
-{
-    (void)now_ns;
-    if (seen.operations == atomic_load(&identity->operations_max))
-        return false;
-    seen.operations++;
-    return true;
-}
-
-void warprsa_identity_end_operation(warprsa_identity *identity)
-{
-    (void)identity;
-    seen.operations--;
-}
-
-static void written(warprsa_operate *session)
-{
-    assert_non_null(session->stream);
-}
-
-static void refuse(warprsa_operate *session, warprsa_grpc_status status,
-                   const char *why)
-{
-    warprsa_http2_finish(session->stream, status, why);
-}
-
-static warprsa_operate_host host;
-static warprsa_identity identity = {.number = WARPRSA_IDENTITY_FIRST,
-                                    .name = "dns:web.example.org"};
-static warprsa_http2_stream stream;
-static warprsa_operate *session, *closed;
 
 static void begin(void)
 {
     memset(&seen, 0, sizeof(seen));
-    session = warprsa_operate_new(&host, &stream, &identity);
-    assert_non_null(session);
+    session = fake_call_begin();
 }
 
 /* Freed after the events of the round. */
 static void end(void)
 {
-    warprsa_operate_closed(session);
-    assert_int_equal(session->in_flight, 0);
-    assert_int_equal(seen.operations, 0);
-    assert_int_equal(seen.holds, 0);
-    assert_int_equal(host.holding, 0);
+    fake_call_end(session);
     closed = session;
     session = NULL;
 }
 
 static void run(int timeout_ms)
 {
-    struct epoll_event events[EVENTS];
-    int count = epoll_wait(host.upstream.epoll, events, EVENTS, timeout_ms);
-
-    warprsa_event_source_dispatch(events, count);
-    if (session != NULL)
-        warprsa_operate_tick(session);
-    warprsa_upstream_tick(&host.upstream, warprsa_clock_ns());
+    fake_call_run(session, timeout_ms);
     if (closed != NULL)
         warprsa_operate_free(closed);
     closed = NULL;
@@ -145,11 +68,12 @@ static void give(const uint8_t *bytes, size_t size)
 {
     const char *wrong;
 
-    if (seen.ended)
+    if (fake_call.ended > 0)
         return;
     wrong = warprsa_operate_message(session, bytes, size);
     if (wrong != NULL)
-        warprsa_http2_finish(&stream, WARPRSA_GRPC_INVALID_ARGUMENT, wrong);
+        warprsa_http2_finish(&fake_stream, WARPRSA_GRPC_INVALID_ARGUMENT,
+                             wrong);
 }
 
 static void load_key(fuzz_input *in)
@@ -187,7 +111,7 @@ static void operate(fuzz_input *in)
     const uint32_t key = fuzz_number(in), how = fuzz_byte(in);
 
     memset(ones, 0xFF, sizeof(ones));
-    if (seen.ended || seen.ids + count > IDS)
+    if (fake_call.ended > 0 || seen.ids + count > IDS)
         return;
     for (uint32_t i = 0; i < count; i++) {
         seen.asked[seen.ids] = true;
@@ -235,7 +159,7 @@ static void step(fuzz_input *in)
         any_message(in);
         break;
     case 6:
-        if (!seen.ended)
+        if (fake_call.ended == 0)
             warprsa_operate_half_closed(session);
         break;
     case 7:
@@ -264,23 +188,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const test_server *server = fuzz_daemon();
     fuzz_input in = {data, data + size};
 
-    memset(&host, 0, sizeof(host));
-    host.written = written;
-    host.refuse = refuse;
-    atomic_store(&identity.keys_max, KEYS * 2);
-    atomic_store(&identity.operations_max, OPERATIONS);
-    warprsa_upstream_init(&host.upstream, epoll_create1(EPOLL_CLOEXEC),
-                          server->path);
+    fake_call_open(server->path, KEYS * 2, OPERATIONS);
     begin();
     for (unsigned i = 0; i < STEPS && in.at < in.end; i++)
         step(&in);
-    for (unsigned i = 0; i < ROUNDS && !seen.ended && has_unanswered(); i++)
+    for (unsigned i = 0; i < ROUNDS && fake_call.ended == 0 && has_unanswered();
+         i++)
         run(1);
-    assert_true(seen.ended || !has_unanswered());
+    assert_true(fake_call.ended > 0 || !has_unanswered());
     end();
     run(0);
-    warprsa_upstream_close(&host.upstream);
-    close(host.upstream.epoll);
+    fake_call_close();
     fuzz_daemon_check();
     return 0;
 }

@@ -2,103 +2,44 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A session of the gateway at a daemon's server with a fake engine. HTTP/2 and
- * the map of identities are replaced by what stands here.
+ * the map of identities are those of fake_call.h.
  */
-#include "tests/unit/support/daemon_support.h"
-
-#include <sys/epoll.h>
+#include "tests/unit/support/fake_call.h"
 
 #include "batching/base/clock.h"
 #include "batching/queue/queue_core.h"
-#include "batching/remote/server/operate.h"
 
 enum {
     SLOTS = 16,
     KEYS = 3 * WARPRSA_SHM_MESSAGES,
     KEY = 3,
-    EVENTS = 16,
     TICK_MS = 1,
     ROUNDS = 60000,
 };
 
-/* What the gateway has sent, and what the identity has in flight. */
+/* What the gateway has sent. */
 static struct {
-    uint8_t out[WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX];
     unsigned welcomes, keys_loaded, results, draining;
     unsigned right;    /* of the results */
     uint32_t last_key; /* of the last KeyLoaded */
-    unsigned ended, holds;
-    bool was_held;
     char why[256];
-    warprsa_grpc_status status;
-    unsigned operations;
     warprsa_operate *closes; /* when a call is refused; NULL: none */
 } seen;
 
-uint8_t *warprsa_http2_reserve(warprsa_http2_stream *stream, size_t room)
+void fake_call_response(const warprsa_remote_response *response)
 {
-    assert_non_null(stream);
-    assert_true(room <= sizeof(seen.out));
-    return seen.out;
-}
-
-void warprsa_http2_sent(warprsa_http2_stream *stream, size_t size)
-{
-    static warprsa_remote_response response;
-
-    assert_non_null(stream);
-    assert_true(size > WARPRSA_REMOTE_PREFIX);
-    assert_int_equal(seen.ended, 0);
-    assert_null(warprsa_remote_read_response(seen.out + WARPRSA_REMOTE_PREFIX,
-                                             size - WARPRSA_REMOTE_PREFIX,
-                                             &response));
-    seen.welcomes += response.kind == WARPRSA_REMOTE_WELCOME;
-    seen.draining += response.kind == WARPRSA_REMOTE_DRAINING;
-    if (response.kind == WARPRSA_REMOTE_KEY_LOADED) {
-        seen.keys_loaded += response.status == WARPRSA_REMOTE_OK;
-        seen.last_key = response.key;
+    assert_int_equal(fake_call.ended, 0);
+    seen.welcomes += response->kind == WARPRSA_REMOTE_WELCOME;
+    seen.draining += response->kind == WARPRSA_REMOTE_DRAINING;
+    if (response->kind == WARPRSA_REMOTE_KEY_LOADED) {
+        seen.keys_loaded += response->status == WARPRSA_REMOTE_OK;
+        seen.last_key = response->key;
     }
-    if (response.kind != WARPRSA_REMOTE_RESULTS)
+    if (response->kind != WARPRSA_REMOTE_RESULTS)
         return;
-    seen.results += (unsigned)response.count;
-    for (size_t i = 0; i < response.count; i++)
-        seen.right += response.result[i].status == WARPRSA_REMOTE_OK;
-}
-
-void warprsa_http2_finish(warprsa_http2_stream *stream,
-                          warprsa_grpc_status status, const char *text)
-{
-    assert_non_null(stream);
-    assert_non_null(text);
-    if (seen.ended++ == 0)
-        seen.status = status;
-}
-
-void warprsa_http2_hold(warprsa_http2 *connection, bool hold)
-{
-    (void)connection;
-    seen.holds += hold ? 1u : 0u - 1u;
-    seen.was_held = seen.was_held || hold;
-}
-
-bool warprsa_identity_begin_operation(warprsa_identity *identity,
-                                      uint64_t now_ns)
-{
-    (void)identity;
-    (void)now_ns;
-    seen.operations++;
-    return true;
-}
-
-void warprsa_identity_end_operation(warprsa_identity *identity)
-{
-    (void)identity;
-    seen.operations--;
-}
-
-static void written(warprsa_operate *session)
-{
-    assert_non_null(session->stream);
+    seen.results += (unsigned)response->count;
+    for (size_t i = 0; i < response->count; i++)
+        seen.right += response->result[i].status == WARPRSA_REMOTE_OK;
 }
 
 static void refuse(warprsa_operate *session, warprsa_grpc_status status,
@@ -115,22 +56,14 @@ static void refuse(warprsa_operate *session, warprsa_grpc_status status,
 }
 
 static test_server server;
-static warprsa_operate_host host;
-static warprsa_identity identity = {.number = WARPRSA_IDENTITY_FIRST,
-                                    .name = "dns:web.example.org"};
-static warprsa_http2_stream stream;
 static warprsa_operate *session;
 
 /* A round of the thread's. */
 static void run(void)
 {
-    struct epoll_event events[EVENTS];
-    int count = epoll_wait(host.upstream.epoll, events, EVENTS, TICK_MS);
-
-    warprsa_event_source_dispatch(events, count);
-    if (session != NULL && !STAILQ_EMPTY(&session->held))
-        warprsa_operate_tick(session);
-    warprsa_upstream_tick(&host.upstream, warprsa_clock_ns());
+    fake_call_run(session != NULL && !STAILQ_EMPTY(&session->held) ? session
+                                                                   : NULL,
+                  TICK_MS);
 }
 
 #define RUN_UNTIL(condition)                                                   \
@@ -171,10 +104,15 @@ static void operate(uint32_t id, uint32_t key)
                               message, sizeof(message), &operation, 1));
 }
 
+static void new_session(void)
+{
+    memset(&seen, 0, sizeof(seen));
+    session = fake_call_begin();
+}
+
 /* A session that has been asked for, at a daemon of its own. */
 static int begin(void **state)
 {
-    memset(&seen, 0, sizeof(seen));
     fake_reset();
     test_server_open(&server, SLOTS, LONG_MS);
     test_server_stop(&server);
@@ -182,25 +120,15 @@ static int begin(void **state)
     server.config.limits.slots = SLOTS;
     server.config.gateway_uid = geteuid();
     test_server_start(&server);
-    memset(&host, 0, sizeof(host));
-    host.written = written;
-    host.refuse = refuse;
-    warprsa_upstream_init(&host.upstream, epoll_create1(EPOLL_CLOEXEC),
-                          server.path);
-    atomic_store(&identity.keys_max, KEYS);
-    atomic_store(&identity.operations_max, SLOTS);
-    session = warprsa_operate_new(&host, &stream, &identity);
-    assert_non_null(session);
+    fake_call_open(server.path, KEYS, SLOTS);
+    fake_host.refuse = refuse;
+    new_session();
     return 0;
 }
 
 static void close_session(void)
 {
-    warprsa_operate_closed(session);
-    assert_int_equal(session->in_flight, 0);
-    assert_int_equal(seen.operations, 0);
-    assert_int_equal(seen.holds, 0);
-    assert_int_equal(host.holding, 0);
+    fake_call_end(session);
     warprsa_operate_free(session);
     session = NULL;
 }
@@ -209,8 +137,7 @@ static int end(void **state)
 {
     if (session != NULL)
         close_session();
-    warprsa_upstream_close(&host.upstream);
-    close(host.upstream.epoll);
+    fake_call_close();
     test_server_close(&server);
     return 0;
 }
@@ -225,13 +152,13 @@ static void messages_wait_for_the_session(void **state)
 {
     load_key(KEY);
     operate(1, KEY);
-    assert_int_equal(seen.holds, 1);
+    assert_int_equal(fake_call.holds, 1);
     assert_int_equal(seen.welcomes, 0);
     RUN_UNTIL(seen.results == 1);
     assert_int_equal(seen.welcomes, 1);
     assert_int_equal(seen.keys_loaded, 1);
     assert_int_equal(seen.right, 1);
-    assert_int_equal(seen.holds, 0);
+    assert_int_equal(fake_call.holds, 0);
     assert_true(
         test_server_logged(&server, "for dns:web.example.org connected"));
 }
@@ -244,12 +171,12 @@ static void a_wrong_message_may_have_waited(void **state)
     load_key(KEY);
     assert_null(warprsa_operate_message(session, wrong, sizeof(wrong)));
     operate(1, KEY);
-    RUN_UNTIL(seen.ended == 1);
-    assert_int_equal(seen.status, WARPRSA_GRPC_INVALID_ARGUMENT);
+    RUN_UNTIL(fake_call.ended == 1);
+    assert_int_equal(fake_call.status, WARPRSA_GRPC_INVALID_ARGUMENT);
     assert_string_not_equal(seen.why, "");
     assert_int_equal(seen.keys_loaded, 1);
     assert_int_equal(seen.results, 0);
-    assert_int_equal(seen.holds, 0);
+    assert_int_equal(fake_call.holds, 0);
 }
 
 /* So does what the daemon has no room for. */
@@ -259,13 +186,13 @@ static void keys_wait_for_room(void **state)
     for (uint32_t i = 0; i < KEYS; i++)
         load_key(i);
     operate(1, KEYS - 1);
-    assert_int_equal(seen.holds, 1);
+    assert_int_equal(fake_call.holds, 1);
     RUN_UNTIL(seen.results == 1);
     assert_int_equal(seen.keys_loaded, KEYS);
     assert_int_equal(seen.last_key, KEYS - 1);
     assert_int_equal(seen.right, 1);
     RUN_UNTIL(has_keys(KEYS));
-    assert_int_equal(seen.ended, 0);
+    assert_int_equal(fake_call.ended, 0);
     close_session();
     RUN_UNTIL(has_keys(0));
 }
@@ -322,11 +249,11 @@ static void all_are_answered(void **state)
         assert_int_equal(seen.results, (round - 1) * (SLOTS + 1) + 1);
         RUN_UNTIL(seen.results == round * (SLOTS + 1));
         assert_int_equal(seen.right, round * SLOTS);
-        assert_int_equal(seen.operations, 0);
+        assert_int_equal(fake_call.operations, 0);
     }
     warprsa_operate_half_closed(session);
-    assert_int_equal(seen.ended, 1);
-    assert_int_equal(seen.status, WARPRSA_GRPC_OK);
+    assert_int_equal(fake_call.ended, 1);
+    assert_int_equal(fake_call.status, WARPRSA_GRPC_OK);
 }
 
 /* The host begins to drain before the session is told: answers collected in
@@ -336,40 +263,38 @@ static void who_is_there_is_told_before_the_end(void **state)
     RUN_UNTIL(seen.welcomes == 1);
     load_key(KEY);
     operate(0, KEY);
-    host.draining = true;
+    fake_host.draining = true;
     operate(1, KEY); /* refused, in a message of its own */
     RUN_UNTIL(seen.results == 2);
     assert_int_equal(seen.right, 1);
     assert_int_equal(seen.draining, 0);
-    assert_int_equal(seen.ended, 0);
+    assert_int_equal(fake_call.ended, 0);
     warprsa_operate_drain(session);
     assert_int_equal(seen.draining, 1);
-    assert_int_equal(seen.ended, 1);
-    assert_int_equal(seen.status, WARPRSA_GRPC_UNAVAILABLE);
+    assert_int_equal(fake_call.ended, 1);
+    assert_int_equal(fake_call.status, WARPRSA_GRPC_UNAVAILABLE);
 }
 
 /* The daemon goes: the call ends, and another one is served once it is back. */
 static void a_daemon_that_goes_ends_the_call(void **state)
 {
     RUN_UNTIL(seen.welcomes == 1);
-    RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
+    RUN_UNTIL(warprsa_upstream_is_ready(&fake_host.upstream));
     load_key(KEY);
     test_server_stop(&server);
-    RUN_UNTIL(seen.ended == 1);
-    assert_int_equal(seen.status, WARPRSA_GRPC_UNAVAILABLE);
+    RUN_UNTIL(fake_call.ended == 1);
+    assert_int_equal(fake_call.status, WARPRSA_GRPC_UNAVAILABLE);
     assert_non_null(strstr(seen.why, "warprsad"));
     close_session();
-    RUN_UNTIL(!warprsa_upstream_is_ready(&host.upstream));
-    memset(&seen, 0, sizeof(seen));
-    session = warprsa_operate_new(&host, &stream, &identity);
+    RUN_UNTIL(!warprsa_upstream_is_ready(&fake_host.upstream));
+    new_session();
     /* At once, or when the end of the control connection is seen. */
-    RUN_UNTIL(seen.ended == 1);
-    assert_int_equal(seen.status, WARPRSA_GRPC_UNAVAILABLE);
+    RUN_UNTIL(fake_call.ended == 1);
+    assert_int_equal(fake_call.status, WARPRSA_GRPC_UNAVAILABLE);
     close_session();
     test_server_start(&server);
-    RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
-    memset(&seen, 0, sizeof(seen));
-    session = warprsa_operate_new(&host, &stream, &identity);
+    RUN_UNTIL(warprsa_upstream_is_ready(&fake_host.upstream));
+    new_session();
     load_key(KEY);
     operate(1, KEY);
     RUN_UNTIL(seen.right == 1);
@@ -378,40 +303,39 @@ static void a_daemon_that_goes_ends_the_call(void **state)
 /* It goes and comes before the gateway has seen that. */
 static void a_daemon_that_is_new_before_it_is_missed(void **state)
 {
-    RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
+    RUN_UNTIL(warprsa_upstream_is_ready(&fake_host.upstream));
     close_session();
     test_server_stop(&server);
     test_server_start(&server);
-    memset(&seen, 0, sizeof(seen));
-    session = warprsa_operate_new(&host, &stream, &identity);
-    RUN_UNTIL(seen.ended + seen.welcomes == 1);
-    if (seen.ended == 1) {
+    new_session();
+    RUN_UNTIL(fake_call.ended + seen.welcomes == 1);
+    if (fake_call.ended == 1) {
         assert_non_null(strstr(seen.why, "warprsad has gone"));
         close_session();
-        RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
-        memset(&seen, 0, sizeof(seen));
-        session = warprsa_operate_new(&host, &stream, &identity);
+        RUN_UNTIL(warprsa_upstream_is_ready(&fake_host.upstream));
+        new_session();
     }
     load_key(KEY);
     operate(1, KEY);
     RUN_UNTIL(seen.right == 1);
-    assert_int_equal(seen.ended, 0);
+    assert_int_equal(fake_call.ended, 0);
 }
 
 /* Two calls wait for their sessions too long, and the end of one closes the
  * stream of the other, as a write can. */
 static void a_lost_call_closes_the_next(void **state)
 {
-    warprsa_operate *other = warprsa_operate_new(&host, &stream, &identity);
+    warprsa_operate *other =
+        warprsa_operate_new(&fake_host, &fake_stream, &fake_identity);
 
     assert_non_null(other);
     seen.closes = other;
-    warprsa_upstream_tick(&host.upstream,
+    warprsa_upstream_tick(&fake_host.upstream,
                           warprsa_clock_ns() + LONG_MS * WARPRSA_NS_PER_MS);
-    assert_int_equal(seen.ended, 1);
+    assert_int_equal(fake_call.ended, 1);
     warprsa_operate_free(other);
     close_session();
-    RUN_UNTIL(warprsa_upstream_is_ready(&host.upstream));
+    RUN_UNTIL(warprsa_upstream_is_ready(&fake_host.upstream));
 }
 
 /* A call that ends before its session is there. The seat goes back. */
@@ -420,9 +344,8 @@ static void a_call_that_ends_at_once(void **state)
     for (unsigned i = 0; i < 100; i++) {
         close_session();
         run();
-        session = warprsa_operate_new(&host, &stream, &identity);
+        new_session(); /* some are refused: there are eight seats */
     }
-    seen.ended = 0; /* some were refused: there are eight seats */
     close_session();
     WAIT_UNTIL((run(), warprsa_server_clients(server.server) == 1));
 }
