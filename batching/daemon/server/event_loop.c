@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/daemon/server/session_answers.h"
+#include "batching/daemon/server/session_turns.h"
 
 enum {
     /* Events in a round: so many that a notified session is found in this round

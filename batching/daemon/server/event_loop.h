@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * An event loop: a thread that does everything for some of the clients, by one
- * epoll instance. It looks at nothing that a client sends: session.c does.
+ * epoll instance. It looks at nothing that a client sends: the sessions do.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_EVENT_LOOP_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_EVENT_LOOP_H

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The life of the daemon's server; see server.h. This file reads nothing from a
- * client: acceptor.c and session.c do.
+ * client: the acceptor and the sessions do.
  */
 #include "batching/daemon/server/server.h"
 

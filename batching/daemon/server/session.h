@@ -3,7 +3,17 @@
  *
  * One client process as the daemon sees it: its connection, shared memory,
  * keys, notifiers and requests under way. One event loop runs a session.
- * Threads share only what session_host says.
+ * Threads share only what session_host says. This file begins and ends a
+ * session; session_turns.h runs it.
+ *
+ * This is the trust boundary: session_messages.c and session_requests.c check
+ * whatever a client puts into the shared memory. The memory may change at any
+ * moment. So a request or a message is copied out first and checked in the
+ * copy. The offsets in the rings, and which slots, keys and notifiers are
+ * taken, are kept outside.
+ *
+ * A client that breaks the protocol is disconnected: the provider's own client
+ * never does. A client that asks for something it can't have is refused.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_SESSION_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_SESSION_H
@@ -166,18 +176,40 @@ void warprsa_session_end(warprsa_session *session, const char *why);
  * it. */
 void warprsa_session_free(warprsa_session *session);
 
-/* Gives each user with work one turn of some 0.1 ms, which gives answers, reads
- * messages and requests, or gives back what a closed session had. Work that is
- * left stays ready. */
-void warprsa_session_run_ready(warprsa_session_host *host);
-
-/* To be called for each request from push_answered(): the client gets the
- * answer in a turn of its session's user. */
-void warprsa_session_answered(warprsa_pending *pending);
-
 /* Publishes the state of the queue and the heartbeat in the shm. If the host's
  * state has changed since the last time, also wakes the client's threads that
  * wait for a change. */
 void warprsa_session_publish(warprsa_session *session);
+
+/* ---- For the files of its turns ---- */
+
+/* Has its user's turn come round. */
+void warprsa_session_make_ready(warprsa_session *session);
+
+/* A turn of a closed session. Its last answer brings another turn. */
+void warprsa_session_leave(warprsa_session *session);
+
+/* Looks at the clock. False: the turn is over. */
+bool warprsa_session_may_go_on(warprsa_session *session);
+
+/* Clears the flags, before anything is read: a client that sets a flag
+ * afterwards notifies again. Cleared flags also tell the client that this end
+ * lives, so they are cleared as soon as its notification comes, before its
+ * turn, too. */
+void warprsa_session_clear_flags(const warprsa_session *session);
+
+/* Makes two connected sockets. Only the second can be read from: its holder can
+ * send nothing. False: there are none to be had. */
+bool warprsa_session_one_way(int type, int ends[2]);
+
+/* Charges the user for descriptors, and gives them back. False: the user may
+ * have no more. */
+bool warprsa_session_charge(warprsa_session *session, unsigned count);
+void warprsa_session_discharge(warprsa_session *session, unsigned count);
+
+/* The notifier is in no epoll instance: nothing depends on the other end
+ * closing. */
+void warprsa_session_close_notifier(warprsa_session *session,
+                                    warprsa_session_notifier *notifier);
 
 #endif

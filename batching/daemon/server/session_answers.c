@@ -1,0 +1,131 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Answers to a client's requests; see session_answers.h.
+ */
+#include "batching/daemon/server/session_answers.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum {
+    ANSWERS_AT_ONCE = 256, /* at most, in a turn */
+};
+
+/* Writing never blocks. If the socket is full, the job can already read from
+ * it. */
+static void notify_job(warprsa_session *s, warprsa_session_notifier *notifier)
+{
+    notifier->listed = false;
+    if (send(notifier->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+        errno != EAGAIN && errno != EINTR) /* its wait context has gone */
+        warprsa_session_close_notifier(s, notifier);
+}
+
+void warprsa_session_notify_all(warprsa_session_host *host)
+{
+    for (unsigned i = 0; i < host->to_notify_count; i++) {
+        warprsa_session *s = host->to_notify[i].session;
+        warprsa_session_notifier *notifier =
+            &s->notifiers[host->to_notify[i].notifier];
+
+        /* Another notifier may have taken the number meanwhile. */
+        if (notifier->is_open && notifier->listed)
+            notify_job(s, notifier);
+    }
+    host->to_notify_count = host->unnotified = 0;
+}
+
+/* Wakes the thread that waits for an answer (0), or lists the job's notifier.
+ * Many requests may share a notifier, as the gateway's do: one byte stands for
+ * all answers before it. */
+static void notify(warprsa_session *s, uint32_t notifier,
+                   _Atomic uint32_t *answered)
+{
+    warprsa_session_host *host = s->host;
+
+    if (notifier == 0) {
+        warprsa_shm_wake(answered);
+    } else if (notifier <= s->notifiers_max && s->notifiers[notifier].is_open) {
+        if (!s->notifiers[notifier].listed)
+            host->to_notify[host->to_notify_count++] =
+                (struct warprsa_to_notify){s, notifier};
+        s->notifiers[notifier].listed = true;
+        if (++host->unnotified == WARPRSA_NOTIFY_ANSWERS)
+            warprsa_session_notify_all(host);
+    }
+}
+
+void warprsa_session_answer(warprsa_session *s, uint32_t slot,
+                            uint32_t generation, uint32_t notifier,
+                            warprsa_answer answer, warprsa_cpu_reason reason)
+{
+    warprsa_shm_slot *to = &s->shm.slot[slot];
+
+    to->answer = (uint32_t)answer;
+    to->reason = (uint32_t)reason;
+    atomic_store_explicit(&to->answered, generation, memory_order_release);
+    notify(s, notifier, &to->answered);
+    s->answers += answer == WARPRSA_DONE;
+}
+
+void warprsa_session_queue_answered(void *arg)
+{
+    warprsa_pending *pending = arg;
+    warprsa_session_host *host = pending->session->host;
+
+    host->push_answered(host, pending);
+}
+
+void warprsa_session_answered(warprsa_pending *p)
+{
+    warprsa_session *s = p->session;
+
+    p->next = NULL;
+    if (s->answered == NULL)
+        s->answered = p;
+    else
+        s->last_answered->next = p;
+    s->last_answered = p;
+    warprsa_session_make_ready(s);
+}
+
+/* Gives the client the answer to a request. */
+static void complete(warprsa_session *s, warprsa_pending *p)
+{
+    warprsa_server_context *context = s->context;
+    uint32_t slot = (uint32_t)(p - s->pending);
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
+    warprsa_outcome outcome;
+    warprsa_answer got;
+
+    /* Never PENDING: there is an answer, or the deadline has passed. */
+    got = warprsa_queue_collect(context->config.queue, p->ticket, output,
+                                &outcome);
+    p->busy = false;
+    s->in_flight--;
+    if (!s->closed) {
+        if (got == WARPRSA_DONE)
+            memcpy(s->shm.slot[slot].request.number, output, p->bytes);
+        s->shm.slot[slot].took_ns = s->now_ns - p->begun_ns;
+        s->shm.slot[slot].on_cpus = outcome.on_cpus;
+        warprsa_session_answer(s, slot, p->generation, p->notifier, got,
+                               outcome.reason);
+    }
+    explicit_bzero(output, sizeof(output));
+}
+
+void warprsa_session_complete_some(warprsa_session *s)
+{
+    for (unsigned i = 0; i < ANSWERS_AT_ONCE && s->answered != NULL; i++) {
+        warprsa_pending *p = s->answered;
+
+        /* The client may use the slot again once it has the answer. */
+        s->answered = p->next;
+        complete(s, p);
+        if (!warprsa_session_may_go_on(s))
+            break;
+    }
+    warprsa_session_notify_all(s->host);
+}
