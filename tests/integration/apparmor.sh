@@ -5,8 +5,6 @@
 # under them: by the kernel where that has AppArmor, and else by looking up what
 # strace sees them open.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
 . "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
 need apparmor_parser

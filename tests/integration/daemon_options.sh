@@ -97,29 +97,25 @@ kill -HUP "$daemon"
 wait_for 30 grep -q 'options not reloaded' daemon.log
 by_daemon sign
 [ "$(total gpu)" = 3 ] || fail "$(total gpu) operations"
-kill -TERM "$daemon"
-wait "$daemon" || fail "SIGTERM: status $?"
+terminate "$daemon"
 
 # The daemon locks its memory, or says that it can't.
 ulimit -S -l 64
 start_daemon
 grep -q "memory isn't locked: RLIMIT_MEMLOCK" daemon.log
-kill -TERM "$daemon"
-wait "$daemon" || fail "SIGTERM: status $?"
+terminate "$daemon"
 if ulimit -l unlimited 2>/dev/null; then
     start_daemon
     ! grep "isn't locked" daemon.log || fail "its memory isn't locked"
     locked=$(awk '$1 == "VmLck:" { print $2 }' "/proc/$(serving)/status")
     [ "$locked" -gt 1000 ] || fail "only $locked KiB of its memory are locked"
-    kill -TERM "$daemon"
-    wait "$daemon" || fail "SIGTERM: status $?"
+    terminate "$daemon"
 fi
 
 start_daemon --table-reads=direct --calibration-file=none
 grep -q 'ready: .*direct reads' daemon.log
 sign
-kill -TERM "$daemon"
-wait "$daemon" || fail "SIGTERM: status $?"
+terminate "$daemon"
 
 # With a socket that systemd has opened. The first connection starts the daemon,
 # which does not remove the socket at its end.
@@ -133,7 +129,6 @@ if command -v systemd-socket-activate >/dev/null; then
     before=$(total gpu)
     by_daemon sign
     [ "$(total gpu)" = $((before + 1)) ] || fail "$(cat activated.log)"
-    kill -TERM "$activated"
-    wait "$activated" || fail "SIGTERM: status $?"
+    terminate "$activated"
     [ -S warprsad.sock ] || fail "the socket is not the daemon's to remove"
 fi

@@ -41,8 +41,7 @@ done
 has_counted checks_failed 0 || fail "checks failed in the daemon"
 "$BUILD_DIR/batching/warprsa-stat" "$daemon"
 
-kill -TERM "$daemon"
-wait "$daemon"
+terminate "$daemon"
 grep -q "counters: .* $engine_counter=[1-9]" daemon.log
 loads=$(grep -o ' keys_loaded=[0-9]*' daemon.log | cut -d= -f2)
 wiped=$(grep -o ' keys_wiped=[0-9]*' daemon.log | cut -d= -f2)

@@ -66,8 +66,7 @@ grep -q "warprsad.sock: Permission denied: its group is $group ($gid), and user 
 [ "$(live "$daemon" "$engine_counter")" -ge 64 ]
 wait_for 60 has_counted keys 0
 
-kill -TERM "$daemon"
-wait "$daemon"
+terminate "$daemon"
 start_daemon --group "$group" --user-clients=2
 OPENSSL_CONF=$work/openssl.cnf setpriv --reuid 61000 --regid "$gid" \
     --clear-groups "$OPENSSL" speed -elapsed -seconds 6 -multi 4 rsa1024 \
@@ -82,8 +81,7 @@ be_served_as 61001 "$gid" || fail "the other user can't sign"
     grep -q 'user 61001) connected' daemon.log ||
     fail "the other user is kept out"
 wait "$speed" || fail "$(tail -n 5 speed.log)"
-kill -TERM "$daemon"
-wait "$daemon"
+terminate "$daemon"
 
 if ! may_have_subuids; then
     echo "no /etc/subuid or namespaces here: users with several ids left out"

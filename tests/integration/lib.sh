@@ -62,6 +62,18 @@ need() { # PROGRAM...
     done
 }
 
+# need_python MODULES PACKAGES: sets "python" to Debian's, whose packages are
+# needed.
+need_python() {
+    python=/usr/bin/python3
+    "$python" -c "import $1" 2>/dev/null || skip "no $2 here"
+}
+
+terminate() { # PROCESS: of this shell
+    kill -TERM "$1"
+    wait "$1" || fail "SIGTERM: status $?"
+}
+
 if [ "$ENGINE" = cuda ] && [ ! -e /dev/nvidiactl ]; then
     skip "no GPU on this machine"
 fi

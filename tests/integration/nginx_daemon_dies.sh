@@ -6,9 +6,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
-at_end() {
-    stop_nginx
-}
 prepare_nginx
 # The workers aren't root, and must be able to connect to the new daemon.
 chmod a+x .

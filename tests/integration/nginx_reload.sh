@@ -5,9 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 
-at_end() {
-    stop_nginx
-}
 prepare_nginx
 start_daemon
 start_nginx

@@ -5,16 +5,10 @@
 # which ends TLS. A host behind HAProxy is killed; new sessions go to the other
 # one.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
 . "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
-need haproxy nginx protoc
-python=/usr/bin/python3
-"$python" -c 'import grpc, google.protobuf, cryptography' 2>/dev/null ||
-    skip "no python3-grpcio, python3-protobuf or python3-cryptography here"
-protoc --python_out="$work" -I "$SOURCE_DIR/batching/remote" \
-    -I "$SOURCE_DIR/tests/integration" warprsa.proto health.proto
+need haproxy nginx
+need_grpc
 
 authority ca
 certificate host ca DNS:gpu.example.org
@@ -24,9 +18,9 @@ rsa_key 2048 key.pem
 printf 'dns:web1.example.org\ndns:proxy.example.org\n' >map
 
 host() { # NUMBER: its gateway is process[NUMBER], its port ports[NUMBER]
-    start_gpu_host "host$1" --tls-certificate="$work/host.pem" \
-        --tls-key="$work/host.key" --tls-ca="$work/ca.pem" \
-        --identities="$work/map" --deadline-ms=60000
+    tls host
+    start_gpu_host "host$1" "${tls[@]}" --identities="$work/map" \
+        --deadline-ms=60000
     process[$1]=$gateway
     ports[$1]=$port
 }

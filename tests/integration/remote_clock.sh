@@ -6,16 +6,12 @@
 # what is there goes on, and no operation fails. Where certificates have ended,
 # connections end, too, and a new one is refused.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
-. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 . "$SOURCE_DIR/tests/integration/remote_load.sh"
 
-program=$BUILD_DIR/batching/remote/warprsad-remote
 library=$BUILD_DIR/tests/integration/libshifted_clock.so
 # A sanitizer has to be loaded before all else.
-! grep -q __asan_init <<<"$(nm "$program")" &&
-    ! grep -q __tsan_init <<<"$(nm "$program")" || skip "a sanitizer's build"
+! grep -q __asan_init <<<"$(nm "$REMOTE")" &&
+    ! grep -q __tsan_init <<<"$(nm "$REMOTE")" || skip "a sanitizer's build"
 
 authority ca
 certificate host ca IP:127.0.0.1
@@ -28,15 +24,11 @@ jump() { # SECONDS ahead
 jump 0
 with_clock=(env "LD_PRELOAD=$library" "SHIFTED_CLOCK=$work/clock")
 before_host=("${with_clock[@]}")
-start_gpu_host host --tls-certificate="$work/host.pem" \
-    --tls-key="$work/host.key" --tls-ca="$work/ca.pem" \
-    --identities="$work/map"
-"${with_clock[@]}" "$program" --engine=host --devices=15 \
-    --socket="$work/warprsad.sock" --remote-hosts="127.0.0.1:$port" \
-    --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
-    --tls-ca="$work/ca.pem" --deadline-ms=60000 >daemon.log 2>&1 &
-daemon=$!
-servers+=("$daemon")
+tls host
+start_gpu_host host "${tls[@]}" --identities="$work/map"
+before_remote=("${with_clock[@]}")
+tls web
+start_remote --remote-hosts="127.0.0.1:$port" "${tls[@]}" --deadline-ms=60000
 wait_for 60 grep -q 'in use, 127.0.0.1' daemon.log
 
 start_load -seconds 2 -async_jobs 16

@@ -4,13 +4,9 @@
 # key_updates.c): memory stays, an honest host is served each time, and the log
 # has what it did and how many lines were left out.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
 . "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
-# Debian's, whose packages the client needs.
-python=/usr/bin/python3
-"$python" -c 'import hpack, hyperframe' 2>/dev/null || skip "no python3-h2 here"
+need_python 'hpack, hyperframe' python3-h2
 
 authority ca
 certificate host ca DNS:gpu.example.org
@@ -19,8 +15,8 @@ certificate other ca DNS:web2.example.org
 certificate stranger ca DNS:web3.example.org
 certificate third ca DNS:web4.example.org
 printf 'dns:web%d.example.org\n' 1 2 4 >map
-start_gpu_host host --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
-    --tls-ca="$work/ca.pem" --identities="$work/map"
+tls host
+start_gpu_host host "${tls[@]}" --identities="$work/map"
 first=$(gateway_serving)
 flood() { # WHAT NAME HONEST
     timeout 300 "$python" "$SOURCE_DIR/tests/integration/remote_floods.py" \
@@ -48,5 +44,4 @@ done
 wait_for 60 grep -q 'web2.*too many messages of TLS that carry nothing' \
     host.gateway.log
 [ "$(gateway_serving)" = "$first" ] || fail "another process serves"
-kill -TERM "$gateway"
-wait "$gateway" || fail "SIGTERM: status $?"
+terminate "$gateway"

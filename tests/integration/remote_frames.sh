@@ -4,20 +4,16 @@
 # connection or the stream, serves others meanwhile, and needs no more memory
 # than before.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
 . "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
-# Debian's, whose packages the client needs.
-python=/usr/bin/python3
-"$python" -c 'import hpack, hyperframe' 2>/dev/null || skip "no python3-h2 here"
+need_python 'hpack, hyperframe' python3-h2
 
 authority ca
 certificate host ca DNS:gpu.example.org
 certificate web ca DNS:web1.example.org
 echo 'dns:web1.example.org sessions=60' >map
-start_gpu_host host --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
-    --tls-ca="$work/ca.pem" --identities="$work/map"
+tls host
+start_gpu_host host "${tls[@]}" --identities="$work/map"
 memory() { # KiB
     awk '$1 == "VmRSS:" { print $2 }' "/proc/$(gateway_serving)/status"
 }
@@ -33,5 +29,4 @@ if [ "$(awk '$1 == "VmSize:" { print $2 }' "/proc/$(gateway_serving)/status")" -
     1000000000 ]; then
     [ $((after - before)) -lt 16384 ] || fail "too much memory"
 fi
-kill -TERM "$gateway"
-wait "$gateway" || fail "SIGTERM: status $?"
+terminate "$gateway"

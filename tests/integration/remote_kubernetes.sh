@@ -9,8 +9,7 @@
 . "$SOURCE_DIR/tests/integration/certificates.sh"
 
 manifest=$SOURCE_DIR/conf/warprsad-remote.kubernetes.yaml
-python=/usr/bin/python3
-"$python" -c 'import yaml' 2>/dev/null || skip "no python3-yaml here"
+need_python yaml python3-yaml
 "$python" - "$manifest" <<'END'
 import sys, yaml
 with open(sys.argv[1]) as file:

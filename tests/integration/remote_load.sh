@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# A load without end on remote hosts; tests of these source this after
-# servers.sh.
+# A load without end on remote hosts; tests of these source this after lib.sh.
+. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
 daemon= # the process that uses the hosts; the test sets it
 configure openssl.cnf "$MODULE" "${WITH_DAEMON[@]}" route=gpu \

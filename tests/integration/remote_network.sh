@@ -5,9 +5,6 @@
 # where the kernel has netem, packets are late and lost, too. No operation
 # fails, and none waits longer than the deadline.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
-. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 . "$SOURCE_DIR/tests/integration/remote_load.sh"
 
 need ip
@@ -30,17 +27,13 @@ authority ca
 certificate host ca IP:10.99.0.2
 certificate web ca DNS:web1.example.org
 echo 'dns:web1.example.org' >map
-program=$BUILD_DIR/batching/remote/warprsad-remote
 before_host=(ip netns exec "$there")
-start_gpu_host host --listen=10.99.0.2:7443 \
-    --tls-certificate="$work/host.pem" --tls-key="$work/host.key" \
-    --tls-ca="$work/ca.pem" --identities="$work/map" --deadline-ms=60000
-ip netns exec "$here" "$program" --engine=host --devices=15 \
-    --socket="$work/warprsad.sock" --remote-hosts=10.99.0.2:7443 \
-    --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
-    --tls-ca="$work/ca.pem" --deadline-ms=1000 >daemon.log 2>&1 &
-daemon=$!
-servers+=("$daemon")
+tls host
+start_gpu_host host --listen=10.99.0.2:7443 "${tls[@]}" \
+    --identities="$work/map" --deadline-ms=60000
+before_remote=(ip netns exec "$here")
+tls web
+start_remote --remote-hosts=10.99.0.2:7443 "${tls[@]}" --deadline-ms=1000
 logged() { # TIMES TEXT
     local times=$1
     shift

@@ -5,9 +5,6 @@
 # used again each time, and both sides notice that the other one is silent: the
 # TLS host after 5 s, the GPU host after 20 s.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
-. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 . "$SOURCE_DIR/tests/integration/remote_load.sh"
 
 need python3
@@ -15,10 +12,8 @@ authority ca
 certificate host ca IP:127.0.0.1
 certificate web ca DNS:web1.example.org
 echo 'dns:web1.example.org' >map
-program=$BUILD_DIR/batching/remote/warprsad-remote
-start_gpu_host host --tls-certificate="$work/host.pem" \
-    --tls-key="$work/host.key" --tls-ca="$work/ca.pem" \
-    --identities="$work/map" --deadline-ms=60000
+tls host
+start_gpu_host host "${tls[@]}" --identities="$work/map" --deadline-ms=60000
 
 mkfifo commands
 python3 "$SOURCE_DIR/tests/integration/relay.py" "$port" <commands \
@@ -29,12 +24,9 @@ wait_for 60 test -s relay.port
 relay() {
     echo "$*" >&"$commands"
 }
-"$program" --engine=host --devices=15 --socket="$work/warprsad.sock" \
-    --remote-hosts="127.0.0.1:$(cat relay.port)" --verify-remote=yes \
-    --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
-    --tls-ca="$work/ca.pem" --deadline-ms=60000 >daemon.log 2>&1 &
-daemon=$!
-servers+=("$daemon")
+tls web
+start_remote "${tls[@]}" --remote-hosts="127.0.0.1:$(cat relay.port)" \
+    --verify-remote=yes --deadline-ms=60000
 in_use() { # TIMES: so often it came into use
     [ "$(grep -c 'in use, 127.0.0.1' daemon.log)" -ge "$1" ]
 }
@@ -74,13 +66,11 @@ computes
 end_load
 [ "$(live "$host" checks_failed)" = 0 ] || fail "a check failed"
 # Keys of sessions that have ended are gone: those of one are left.
-kill -TERM "$daemon"
-wait "$daemon" || fail "SIGTERM: status $?"
+terminate "$daemon"
 host_has_no_keys() {
     [ "$(live "$host" keys)" = 0 ]
 }
 wait_for 60 host_has_no_keys
 for process in "$gateway" "$host"; do
-    kill -TERM "$process"
-    wait "$process" || fail "SIGTERM: status $?"
+    terminate "$process"
 done

@@ -5,11 +5,8 @@
 # authority, and a private key is for its owner. Who is revoked by a list, or
 # taken out of the map, loses connection and keys, on either side.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
 . "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
-program=$BUILD_DIR/batching/remote/warprsad-remote
 authority hosts
 authority clients
 # NAME EXTENSION...: as a GPU host's certificate, of the subject CN=localhost.
@@ -40,9 +37,9 @@ echo 'dns:web1.example.org' >map
 start_host() {
     local name=$1
     shift
-    start_gpu_host "$name" --listen=localhost:0 \
-        --tls-certificate="$work/$name.pem" --tls-key="$work/$name.key" \
-        --tls-ca="$work/clients.pem" --identities="$work/map" "$@"
+    tls "$name" clients
+    start_gpu_host "$name" --listen=localhost:0 "${tls[@]}" \
+        --identities="$work/map" "$@"
 }
 end_host() {
     kill -TERM "$gateway" "$host"
@@ -52,16 +49,15 @@ end_host() {
 start_web() {
     local name=$1
     shift
-    : >daemon.log
-    "$program" --engine=host --devices=15 --socket="$work/warprsad.sock" \
-        --remote-hosts="localhost:$port" --tls-certificate="$work/$name.pem" \
-        --tls-key="$work/$name.key" --tls-ca="$work/hosts.pem" "$@" >daemon.log 2>&1 &
-    daemon=$!
-    servers+=("$daemon")
+    tls "$name" hosts
+    start_remote --remote-hosts="localhost:$port" "${tls[@]}" "$@"
 }
-stop_both() {
+end_web() {
     kill -TERM "$daemon"
     wait "$daemon" 2>/dev/null || :
+}
+stop_both() {
+    end_web
     end_host
 }
 
@@ -97,8 +93,7 @@ for name in bare:'no extendedKeyUsage clientAuth' \
     web_of_hosts:'self-signed certificate in'; do
     start_web "${name%%:*}"
     wait_for 60 grep -q "refused: .*${name#*:}" right.gateway.log
-    kill -TERM "$daemon"
-    wait "$daemon" 2>/dev/null || :
+    end_web
 done
 
 # A private key that others may read.
@@ -106,8 +101,7 @@ chmod 644 web.key
 start_web web
 wait_for 60 grep -q 'web.key: mode 0644: a private key is for its owner' \
     daemon.log
-kill -TERM "$daemon"
-wait "$daemon" 2>/dev/null || :
+end_web
 chmod 640 web.key
 
 # Lists of what is revoked; at first nothing is.
@@ -141,12 +135,7 @@ wait_for 60 grep -q 'in use, localhost' daemon.log
 rsa_key 2048 key.pem
 configure openssl.cnf "$MODULE" mode=daemon "socket=$work/warprsad.sock" \
     "${PATIENT[@]}"
-sign() {
-    echo text >text
-    with_provider dgst -sha256 -sign key.pem -out sig text
-    plain dgst -sha256 -verify key.pem.pub -signature sig text >/dev/null
-}
-sign
+sign_and_verify key.pem
 [ "$(live "$host" gpu)" -ge 1 ] || fail "the GPU host computed nothing"
 [ "$(live "$host" keys)" -ge 1 ] || fail "the GPU host has no key"
 
@@ -160,7 +149,7 @@ has_no_key() {
     [ "$(live "$host" keys)" = 0 ]
 }
 wait_for 60 has_no_key
-sign
+sign_and_verify key.pem
 wait_for 60 grep -q '(unknown): certificate of .* refused: .*revoked' right.gateway.log
 
 # A list that can't be read is a mistake of the administrator's: it is said, and
@@ -180,6 +169,6 @@ wait_for 60 in_use_again
 list hosts right
 kill -HUP "$daemon"
 wait_for 60 grep -q 'out of use.*certificate of .* refused: .*revoked' daemon.log
-sign
+sign_and_verify key.pem
 ! grep -q 'broke the protocol' ./*.log || fail "a protocol was broken"
 stop_both

@@ -4,24 +4,13 @@
 # python3-grpcio alone loads keys, signs, gets errors and is throttled; wrong
 # certificates are refused with a line that says which; reload, drain.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
 . "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
-need protoc prlimit
-# Debian's, whose packages the client needs.
-python=/usr/bin/python3
-"$python" -c 'import grpc, google.protobuf, cryptography' 2>/dev/null ||
-    skip "no python3-grpcio, python3-protobuf or python3-cryptography here"
-
-protoc --python_out="$work" -I "$SOURCE_DIR/batching/remote" \
-    -I "$SOURCE_DIR/tests/integration" warprsa.proto health.proto
-for bits in 1024 2048 3072 4096; do
-    plain genpkey -algorithm RSA -pkeyopt "rsa_keygen_bits:$bits" \
-        -out "$bits.pem" 2>/dev/null
+need prlimit
+need_grpc
+for bits in 1024 2048 3072 4096 4608; do
+    rsa_key "$bits" "$bits.pem"
 done
-plain genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:4608 -out 4608.pem \
-    2>/dev/null
 authority ca
 authority other
 certificate server ca DNS:gpu.example.org
@@ -48,8 +37,8 @@ logged() { # TEXT
     wait_for 30 grep -qF -- "$1" warprsad.gateway.log
 }
 
-all=(--tls-certificate="$work/server.pem" --tls-key="$work/server.key"
-    --tls-ca="$work/ca.pem" --identities="$work/map")
+tls server
+all=("${tls[@]}" --identities="$work/map")
 
 # Mistakes of the administrator's.
 refused() { # WANTED-TEXT OPTION...
@@ -87,8 +76,7 @@ grep -qF "cannot use $work/warprsad.sock: " sample.log ||
 start_daemon
 wait_for 60 grep 'ready: warprsad' sample.log
 client web1 health
-kill -TERM "$gateway"
-wait "$gateway" || fail "SIGTERM: status $?"
+terminate "$gateway"
 
 start_gateway warprsad "${all[@]}"
 client web1 health

@@ -5,20 +5,14 @@
 # for an identity loses its control connection, and a name that is no user's is a
 # mistake.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
 . "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
-need setpriv protoc
+need setpriv
 as_root "processes of other users"
 group=$(getent group nogroup | cut -d: -f1)
 getent passwd nobody >/dev/null && [ -n "$group" ] ||
     skip "no user nobody or group nogroup here"
-python=/usr/bin/python3
-"$python" -c 'import grpc, google.protobuf, cryptography' 2>/dev/null ||
-    skip "no python3-grpcio, python3-protobuf or python3-cryptography here"
-protoc --python_out="$work" -I "$SOURCE_DIR/batching/remote" \
-    -I "$SOURCE_DIR/tests/integration" warprsa.proto health.proto
+need_grpc
 authority ca
 certificate server ca DNS:gpu.example.org
 certificate web1 ca DNS:web1.example.org
@@ -38,8 +32,8 @@ start_gateway_as() { # USER
     cp server.key "$1.key"
     chown "$1" "$1.key"
     before_host=(setpriv "--reuid=$1" "--regid=$group" --clear-groups)
-    start_gateway warprsad --tls-certificate="$work/server.pem" \
-        --tls-key="$work/$1.key" --tls-ca="$work/ca.pem" \
+    tls server
+    start_gateway warprsad "${tls[@]}" --tls-key="$work/$1.key" \
         --identities="$work/map"
 }
 
@@ -54,8 +48,7 @@ start_gateway_as nobody
 client sign key.pem 20
 [ "$(live "$daemon" gpu)" -ge 20 ] || fail "who has computed that?"
 grep -q 'for dns:web1.example.org connected' daemon.log || fail "for whom?"
-kill -TERM "$gateway"
-wait "$gateway" || fail "SIGTERM: status $?"
+terminate "$gateway"
 
 # It has sessions of its own, as any user has, and is of no use to hosts.
 before=$(live "$daemon" gpu)
@@ -76,10 +69,8 @@ if ! may_have_subuids; then
     echo "no /etc/subuid or namespaces here: subordinate ids left out"
     exit 0
 fi
-kill -TERM "$gateway"
-wait "$gateway" || fail "SIGTERM: status $?"
-kill -TERM "$daemon"
-wait "$daemon"
+terminate "$gateway"
+terminate "$daemon"
 nobody=$(id -u nobody)
 start_daemon_with_subuids nobody:62100:10 --group "$group" --gateway-user=nobody
 start_gateway_as 62105

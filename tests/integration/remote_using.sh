@@ -6,12 +6,8 @@
 # operation fails. Hosts with a wrong certificate are not used; one that answers
 # wrongly is caught; one that never answers holds up nobody.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
-. "$SOURCE_DIR/tests/integration/gpu_host.sh"
 . "$SOURCE_DIR/tests/integration/remote_load.sh"
 
-program=$BUILD_DIR/batching/remote/warprsad-remote
 authority ca
 authority other
 certificate host ca IP:127.0.0.1
@@ -27,33 +23,22 @@ process=()
 computes=()
 ports=()
 host() {
-    local certificate=${3:-host}
-    start_gpu_host "host$1" --listen="127.0.0.1:${2:-0}" \
-        --tls-certificate="$work/$certificate.pem" \
-        --tls-key="$work/$certificate.key" --tls-ca="$work/ca.pem" \
+    tls "${3:-host}"
+    start_gpu_host "host$1" --listen="127.0.0.1:${2:-0}" "${tls[@]}" \
         --identities="$work/map" --deadline-ms=60000
     process[$1]=$gateway
     computes[$1]=$host
     ports[$1]=$port
 }
 stop_host() { # NUMBER
-    stop "${process[$1]}"
-    stop "${computes[$1]}"
+    terminate "${process[$1]}"
+    terminate "${computes[$1]}"
 }
 
 # use OPTION...: the daemon that uses other hosts, with no device of its own.
 use() {
-    : >daemon.log
-    "$program" --devices=15 --engine=host --socket="$work/warprsad.sock" \
-        --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
-        --tls-ca="$work/ca.pem" "$@" >daemon.log 2>&1 &
-    daemon=$!
-    servers+=("$daemon")
-}
-
-stop() { # PROCESS
-    kill -TERM "$1"
-    wait "$1" || fail "SIGTERM: status $?"
+    tls web
+    start_remote "${tls[@]}" "$@"
 }
 
 logged() { # TEXT
@@ -65,10 +50,10 @@ device_has() { # DEVICE OPERATIONS
 }
 
 # mistakes
+tls web
 for hosts in 127.0.0.1 ':7443' '127.0.0.1:7443 b:99999' '::1:7443' 'a:1 a:1'; do
-    ! timeout 60 "$program" --engine=host --socket="$work/r" \
-        --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
-        --tls-ca="$work/ca.pem" --remote-hosts="$hosts" >refused.log 2>&1 ||
+    ! timeout 60 "$REMOTE" --engine=host --socket="$work/r" "${tls[@]}" \
+        --remote-hosts="$hosts" >refused.log 2>&1 ||
         fail "$hosts is taken"
     grep -q 'remote_hosts: .*: expected HOST:PORT' refused.log ||
         fail "$(cat refused.log)"
@@ -98,7 +83,7 @@ for bits in 1024 3072 4096; do
 done
 [ "$(total cpu)" = "$(late)" ] || fail "$(tail -n 1 provider.trace)"
 [ "$(live "$daemon" checks_failed)" = 0 ] || fail "a check failed"
-stop "$daemon"
+terminate "$daemon"
 wait_for 60 grep -q 'session has ended' host1.gateway.log
 
 # Two hosts under load.
@@ -125,7 +110,7 @@ has_some() {
 wait_for 60 has_some
 kill -KILL "${process[2]}" # its serving process ends with it
 wait "${process[2]}" 2>/dev/null || :
-stop "${computes[2]}"
+terminate "${computes[2]}"
 logged 'device 2: out of use'
 wait_for 60 grows 1
 host 2 "${ports[2]}"
@@ -153,7 +138,7 @@ logged 'not heard of for 5 s'
 wait_for 60 grows 1
 kill -CONT "$stopped" "${process[2]}"
 end_load
-stop "$daemon"
+terminate "$daemon"
 
 # Hosts added and removed by a reload, under load.
 echo "remote_hosts = 127.0.0.1:${ports[1]}" >hosts.conf
@@ -185,20 +170,20 @@ if ! grep -q 'not heard of' daemon.log; then # the machine has been quick enough
         [ "$(live "$daemon" "cpu_$reason")" = 0 ] || fail "cpu_$reason"
     done
 fi
-stop "$daemon"
+terminate "$daemon"
 
 # A log on a disk that is full holds up nothing.
-"$program" --devices=15 --engine=host --socket="$work/warprsad.sock" \
-    --tls-certificate="$work/web.pem" --tls-key="$work/web.key" \
-    --tls-ca="$work/ca.pem" --remote-hosts="127.0.0.1:${ports[1]}" \
-    --verbose=2 >/dev/full 2>&1 &
+tls web
+"$REMOTE" --devices=15 --engine=host --socket="$work/warprsad.sock" \
+    "${tls[@]}" --remote-hosts="127.0.0.1:${ports[1]}" --verbose=2 \
+    >/dev/full 2>&1 &
 daemon=$!
 servers+=("$daemon")
 wait_for 60 has_counted devices 1
 : >provider.trace
 by_daemon sign_and_verify key.pem
 [ "$(total gpu)" = 1 ] || fail "$(tail -n 1 provider.trace)"
-stop "$daemon"
+terminate "$daemon"
 
 # Certificates that are good for nothing here, and the line that says why.
 for wrong in 'name hostname mismatch' 'foreign unable to get local issuer'; do
@@ -208,7 +193,7 @@ for wrong in 'name hostname mismatch' 'foreign unable to get local issuer'; do
     text=${wrong#* }
     [ "$certificate" != name ] || text='IP address mismatch'
     logged "certificate of /CN=$certificate refused: $text"
-    stop "$daemon"
+    terminate "$daemon"
     stop_host 3
 done
 
@@ -219,7 +204,8 @@ command -v protoc >/dev/null &&
     echo "no protoc or python3-grpcio: hosts that are not ours left out"
     exit 0
 }
-protoc --python_out="$work" -I "$SOURCE_DIR/batching/remote" warprsa.proto
+protoc --python_out="$work" -I "$SOURCE_DIR/batching/remote/wire" \
+    warprsa.proto
 other_host() { # HOW: sets "port"
     "$python" "$SOURCE_DIR/tests/integration/remote_server.py" "$work" ca.pem \
         host.pem host.key "$1" >"$1.port" 2>"$1.log" &
@@ -234,7 +220,7 @@ logged 'in use, 127.0.0.1'
 : >provider.trace
 by_daemon sign_and_verify key.pem
 [ "$(total gpu)" = 1 ] || fail "$(tail -n 1 provider.trace)"
-stop "$daemon"
+terminate "$daemon"
 other_host wrong
 # By default nothing that it says is believed.
 use --remote-hosts="127.0.0.1:$port" --deadline-ms=60000
@@ -251,7 +237,7 @@ is_out() {
 wait_for 60 is_out
 logged 'out of use, wrong results of RSA-2048'
 [ "$(live "$daemon" keys_wrong)" = 0 ] || fail "the key is not wrong"
-stop "$daemon"
+terminate "$daemon"
 other_host never
 use --remote-hosts="127.0.0.1:$port" --deadline-ms=500
 logged 'in use, 127.0.0.1'
@@ -259,4 +245,4 @@ logged 'in use, 127.0.0.1'
 by_daemon sign_and_verify key.pem
 [ "$(total cpu_deadline)" = 1 ] || fail "$(tail -n 1 provider.trace)"
 logged 'a batch missed its deadline'
-stop "$daemon"
+terminate "$daemon"

@@ -179,8 +179,11 @@ live() { # PID NAME
 with_configuration=(env "OPENSSL_CONF=$work/openssl.cnf"
     "WARPRSA_TRACE=file:$work/provider.trace")
 
-# nginx, by conf/nginx.conf.
+# nginx, by conf/nginx.conf, which ends with the test.
 prepare_nginx() {
+    at_end() {
+        stop_nginx
+    }
     need nginx
     as_root nginx
     cp "$SOURCE_DIR/conf/nginx.conf" .

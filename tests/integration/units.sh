@@ -6,8 +6,6 @@
 # same: a /proc of processes alone, no memory that is both written and executed,
 # a user namespace.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/certificates.sh"
 . "$SOURCE_DIR/tests/integration/gpu_host.sh"
 
 warprsad=$BUILD_DIR/batching/daemon/warprsad
@@ -152,6 +150,5 @@ if unshare --user true 2>/dev/null; then
 else
     echo "no user namespaces"
 fi
-start_gateway warprsad --tls-certificate="$work/server.pem" \
-    --tls-key="$work/server.key" --tls-ca="$work/ca.pem" \
-    --identities="$work/map"
+tls server
+start_gateway warprsad "${tls[@]}" --identities="$work/map"
