@@ -8,7 +8,6 @@
 #include "tests/unit/support/daemon_support.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -18,6 +17,7 @@
 #include "batching/base/log_budget.h"
 #include "batching/daemon/server/server_context.h"
 #include "tests/unit/support/emulator.h"
+#include "tests/unit/support/open_files.h"
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -45,23 +45,6 @@ enum {
 
 static test_server s;
 static unsigned fds_before, threads_before;
-
-static unsigned count_entries(const char *directory)
-{
-    DIR *all = opendir(directory);
-    unsigned count = 0;
-
-    assert_non_null(all);
-    while (readdir(all) != NULL)
-        count++;
-    closedir(all);
-    return count;
-}
-
-static unsigned fds_now(void)
-{
-    return count_entries("/proc/self/fd");
-}
 
 static unsigned threads_now(void)
 {
@@ -143,19 +126,22 @@ static int setup(void **state)
     others_are_served(warprsa_clock_ns());
     WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
     while (same < SAME_NAPS) {
-        fds_before = fds_now();
+        fds_before = count_descriptors();
         threads_before = threads_now();
         nanosleep(&nap, NULL);
-        same = fds_now() == fds_before && threads_now() == threads_before
-                   ? same + 1
-                   : 0;
+        same =
+            count_descriptors() == fds_before && threads_now() == threads_before
+                ? same + 1
+                : 0;
     }
+    assert_true(fds_before > 0 && threads_before > 0);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    WAIT_UNTIL(fds_now() <= fds_before); /* which may have had one too many */
+    WAIT_UNTIL(count_descriptors() <=
+               fds_before); /* which may have had one too many */
     WAIT_UNTIL(threads_now() == threads_before);
     test_server_close(&s);
     return 0;
@@ -294,7 +280,7 @@ static void sockets_that_linger(void **state)
     assert_true(sent > ATTACKS / 4);
     others_are_served(since_ns);
     /* And all of them are closed before one has lingered. */
-    WAIT_UNTIL(fds_now() == fds_before + ATTACKS);
+    WAIT_UNTIL(count_descriptors() == fds_before + ATTACKS);
     assert_true(warprsa_clock_ns() - since_ns < LINGER_S * WARPRSA_NS_PER_SEC);
     for (unsigned i = 0; i < ATTACKS; i++)
         close(peers[i]);
@@ -417,7 +403,7 @@ static void gone_before_the_reply(void **state)
 {
     WAIT_UNTIL(went_before_the_reply());
     others_are_served(warprsa_clock_ns());
-    WAIT_UNTIL(fds_now() <= fds_before);
+    WAIT_UNTIL(count_descriptors() <= fds_before);
 }
 
 /* One line of the log, whatever the daemon has to say: it broke the protocol,
@@ -457,7 +443,8 @@ static void lines_of_the_log(void **state)
     assert_true(s.left_out > 0);
     assert_true(test_server_log_length(&s) - before < LINES / 2);
     others_are_served(warprsa_clock_ns());
-    WAIT_UNTIL(fds_now() <= fds_before); /* which may have had one too many */
+    WAIT_UNTIL(count_descriptors() <=
+               fds_before); /* which may have had one too many */
 }
 
 static void keep_line(void *arg, int level, const char *line)

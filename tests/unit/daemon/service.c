@@ -25,38 +25,76 @@ enum {
     ROUNDS = 100,
 };
 
+static test_server s;
+static test_client g;             /* of the server's */
+static warprsa_backend_key *key1; /* the client's: RSA-1024, of seed 1 */
+
+/* What a test begins with. */
+typedef struct beginning {
+    unsigned slots, server_ms, client_ms;
+} beginning;
+
 static int reset(void **state)
 {
     fake_reset();
     return 0;
 }
 
-static uint64_t reason(const test_client *g, warprsa_cpu_reason reason)
+/* A server. */
+static int begin(void **state)
 {
-    return g->counters->cpu_reason[reason];
+    const beginning *with = *state;
+
+    fake_reset();
+    if (with == NULL)
+        test_server_open(&s, 64, LONG_MS);
+    else
+        test_server_open(&s, with->slots, with->server_ms);
+    return 0;
 }
 
-/* A server and one client of it, which is connected. */
-static void open_both(test_server *s, test_client *g, unsigned slots,
-                      unsigned server_ms, unsigned client_ms)
+static int end(void **state)
 {
-    test_server_open(s, slots, server_ms);
-    test_client_open(g, s, client_ms);
-    WAIT_UNTIL(test_client_is_ready(g));
+    test_server_close(&s);
+    return 0;
 }
 
-static void close_both(test_server *s, test_client *g)
+/* A client of it that is not connected yet. */
+static void open_client(unsigned client_ms)
 {
-    test_client_close(g);
-    test_server_close(s);
+    test_client_open(&g, &s, client_ms);
+    key1 = test_client_key(&g, WARPRSA_CLASS_1024, 1);
+}
+
+/* A server and a client that is connected. */
+static int begin_both(void **state)
+{
+    const beginning *with = *state;
+
+    begin(state);
+    open_client(with == NULL ? LONG_MS : with->client_ms);
+    WAIT_UNTIL(test_client_is_ready(&g));
+    return 0;
+}
+
+static int end_both(void **state)
+{
+    FAKE_SET(hold, false); /* a test may have failed meanwhile */
+    backend->key_release(key1);
+    test_client_close(&g);
+    test_server_close(&s);
+    return 0;
+}
+
+static uint64_t reason(warprsa_cpu_reason reason)
+{
+    return g.counters->cpu_reason[reason];
 }
 
 static void operations_are_answered_and_counted(void **state)
 {
-    test_server s;
-    test_client g;
-
-    open_both(&s, &g, 64, LONG_MS, LONG_MS);
+    test_client_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(test_client_is_ready(&g));
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
         warprsa_backend_key *key =
             test_client_key(&g, (warprsa_size_class)c, c);
@@ -73,7 +111,6 @@ static void operations_are_answered_and_counted(void **state)
     assert_int_equal(warprsa_server_clients(s.server), 1);
     test_client_close(&g);
     WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
-    test_server_close(&s);
 }
 
 typedef struct worker {
@@ -115,12 +152,10 @@ static void *operate_often(void *arg)
 
 static void many_threads_of_several_clients(void **state)
 {
-    test_server s;
     test_client clients[3];
     pthread_t threads[3 * THREADS];
     worker workers[3 * THREADS];
 
-    test_server_open(&s, 64, LONG_MS);
     for (unsigned i = 0; i < 3; i++) {
         test_client_open(&clients[i], &s, LONG_MS);
         WAIT_UNTIL(test_client_is_ready(&clients[i]));
@@ -136,7 +171,6 @@ static void many_threads_of_several_clients(void **state)
     }
     for (unsigned i = 0; i < 3; i++)
         test_client_close(&clients[i]);
-    test_server_close(&s);
 }
 
 typedef struct newcomer {
@@ -180,14 +214,13 @@ static bool was_silent(warprsa_client *client)
 }
 
 /* One client's first operations. Whether the daemon was in time for them. */
-static bool first_operations(const test_server *s, pthread_barrier_t *barrier)
+static bool first_operations(pthread_barrier_t *barrier)
 {
     pthread_t threads[THREADS];
     newcomer newcomers[THREADS];
     _Atomic bool late = false;
-    test_client g;
 
-    test_client_open(&g, s, LONG_MS);
+    test_client_open(&g, &s, LONG_MS);
     g.client->config.trace = note_late_daemon;
     g.client->config.trace_arg = &late;
     for (unsigned i = 0; i < THREADS; i++) {
@@ -202,7 +235,7 @@ static bool first_operations(const test_server *s, pthread_barrier_t *barrier)
     for (unsigned i = 0; i < THREADS && !late; i++)
         assert_int_equal(newcomers[i].state, WARPRSA_QUEUE_READY);
     test_client_close(&g);
-    WAIT_UNTIL(warprsa_server_clients(s->server) == 0);
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
     return !late;
 }
 
@@ -212,42 +245,33 @@ static bool first_operations(const test_server *s, pthread_barrier_t *barrier)
 static void first_operations_of_many_threads(void **state)
 {
     pthread_barrier_t barrier;
-    test_server s;
 
-    test_server_open(&s, 64, LONG_MS);
     assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
     for (unsigned in_time = 0; in_time < ROUNDS;)
-        in_time += first_operations(&s, &barrier);
+        in_time += first_operations(&barrier);
     pthread_barrier_destroy(&barrier);
-    test_server_close(&s);
 }
 
 /* Nor if the thread that connects, preempted in the middle of it, takes
  * long. */
 static void one_who_connects_slowly(void **state)
 {
-    test_server s;
-    test_client g;
-
-    test_server_open(&s, 64, LONG_MS);
-    test_client_open(&g, &s, LONG_MS);
+    open_client(LONG_MS);
     pthread_mutex_lock(&g.client->connect_lock);
     assert_int_equal(backend->wait_ready(g.client, 20), WARPRSA_QUEUE_STARTING);
     pthread_mutex_unlock(&g.client->connect_lock);
     WAIT_UNTIL(test_client_is_ready(&g));
-    close_both(&s, &g);
 }
 
 static void notifiers_wake(void **state)
 {
-    test_server s;
-    test_client g;
     warprsa_notifier notifiers[8];
     fake_request requests[8];
     warprsa_backend_key *key;
     char bytes[8];
 
-    open_both(&s, &g, 64, LONG_MS, LONG_MS);
+    test_client_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(test_client_is_ready(&g));
     key = test_client_key(&g, WARPRSA_CLASS_2048, 1);
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < 8; i++) {
@@ -275,7 +299,6 @@ static void notifiers_wake(void **state)
     /* Notifiers may outlive the client. */
     for (unsigned i = 0; i < 8; i++)
         backend->notifier_close(&notifiers[i]);
-    test_server_close(&s);
 }
 
 /* The router hears how long the daemon took, not when an event loop came for
@@ -284,16 +307,12 @@ static void what_the_caller_does_meanwhile(void **state)
 {
     const warprsa_size_class size = WARPRSA_CLASS_2048;
     const struct timespec nap = {0, 50000000};
-    warprsa_router router;
+    static warprsa_router router;
     warprsa_notifier notifier;
     fake_request request;
     uint64_t old_ns, told_ns, since_ns;
-    warprsa_backend_key *key;
-    test_server s;
-    test_client g;
+    warprsa_backend_key *key = test_client_key(&g, size, 1);
 
-    open_both(&s, &g, 64, LONG_MS, LONG_MS);
-    key = test_client_key(&g, size, 1);
     warprsa_router_init(&router, &warprsa_router_system_clocks, 4);
     /* So much that no measurement is cut. */
     warprsa_router_calibrate(&router, UINT64_C(4000000000000), false);
@@ -314,21 +333,16 @@ static void what_the_caller_does_meanwhile(void **state)
         (warprsa_router_device_ns(&router, size, 0) - (old_ns - old_ns / 4)) *
             4,
         1, told_ns);
-    backend->key_release(key);
-    test_client_close(&g);
     backend->notifier_close(&notifier);
-    test_server_close(&s);
+    backend->key_release(key);
 }
 
 /* A GPU comes into use beside CPUs that serve already, or is lost, while the
  * daemon stays ready: its client routes by what there is. */
 static void a_client_knows_what_computes(void **state)
 {
-    warprsa_router router;
-    test_server s;
-    test_client g;
+    static warprsa_router router;
 
-    open_both(&s, &g, 64, LONG_MS, LONG_MS);
     warprsa_router_init(&router, &warprsa_router_system_clocks, 4);
     g.client->config.router = &router;
     atomic_store(&s.queue->on_cpus, true);
@@ -337,8 +351,6 @@ static void a_client_knows_what_computes(void **state)
     atomic_store(&s.queue->on_cpus, false);
     WAIT_UNTIL(test_client_is_ready(&g) &&
                router.cpus_kind == WARPRSA_CPUS_NONE);
-    test_client_close(&g);
-    test_server_close(&s);
 }
 
 /* The longest name of a device, and all that is said of it, is known to its
@@ -349,12 +361,12 @@ static void a_long_name_is_not_cut(void **state)
         "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition (cuda 15, "
         "kernel timings: calibration_file, direct reads)";
     char text[WARPRSA_COUNTERS_TEXT], wanted[sizeof(name) + 32];
-    test_server s;
-    test_client g;
 
     snprintf(wanted, sizeof(wanted), "%s, by warprsad", name);
     FAKE_SET(text, name);
-    open_both(&s, &g, 64, LONG_MS, LONG_MS);
+    test_server_open(&s, 64, LONG_MS);
+    open_client(LONG_MS);
+    WAIT_UNTIL(test_client_is_ready(&g));
     warprsa_counters_device(s.queue_config.counters, text);
     assert_string_equal(text, name);
     warprsa_counters_name(s.queue_config.counters, 0, text);
@@ -362,17 +374,14 @@ static void a_long_name_is_not_cut(void **state)
     WAIT_UNTIL(test_client_is_ready(&g));
     warprsa_counters_device(g.counters, text);
     assert_string_equal(text, wanted);
-    test_client_close(&g);
-    test_server_close(&s);
 }
 
 static void one_key_is_uploaded_once(void **state)
 {
-    test_server s;
-    test_client g;
     warprsa_backend_key *first, *second, *other;
 
-    open_both(&s, &g, 64, LONG_MS, LONG_MS);
+    test_client_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(test_client_is_ready(&g));
     first = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     second = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     other = test_client_key(&g, WARPRSA_CLASS_1024, 2);
@@ -389,38 +398,28 @@ static void one_key_is_uploaded_once(void **state)
     test_client_operate(&g, second, WARPRSA_CLASS_1024, 1, 4);
     backend->key_release(second);
     WAIT_UNTIL(s.queue_config.counters->keys == 0);
-    close_both(&s, &g);
+    test_client_close(&g);
 }
 
 /* The client counts an operation that the daemon's queue has refused under the
  * queue's reason. */
 static void why_the_queue_refused(void **state)
 {
-    warprsa_backend_key *key;
     fake_request request;
-    test_server s;
-    test_client g;
 
-    open_both(&s, &g, 64, LONG_MS, LONG_MS);
-    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     FAKE_SET(bad_checks, 1);
     test_client_fill(&request, WARPRSA_CLASS_1024, 1, 1);
-    assert_int_equal(test_client_submit(&g, key, &request, 0), WARPRSA_DONE);
+    assert_int_equal(test_client_submit(&g, key1, &request, 0), WARPRSA_DONE);
     assert_int_equal(test_client_wait(&g, &request), WARPRSA_REFUSED);
-    assert_int_equal(reason(&g, WARPRSA_CPU_CHECK_FAILED), 1);
-    assert_int_equal(reason(&g, WARPRSA_CPU_ERROR), 0);
-    backend->key_release(key);
-    close_both(&s, &g);
+    assert_int_equal(reason(WARPRSA_CPU_CHECK_FAILED), 1);
+    assert_int_equal(reason(WARPRSA_CPU_ERROR), 0);
 }
 
 static void too_many_keys_of_one_client(void **state)
 {
     warprsa_backend_key *keys[17];
     fake_request request;
-    test_server s;
-    test_client g;
 
-    open_both(&s, &g, 64, LONG_MS, LONG_MS);
     for (unsigned i = 0; i < 17; i++)
         keys[i] = test_client_key(&g, WARPRSA_CLASS_1024, i);
     for (unsigned i = 0; i < 16; i++)
@@ -428,22 +427,20 @@ static void too_many_keys_of_one_client(void **state)
     test_client_fill(&request, WARPRSA_CLASS_1024, 16, 16);
     assert_int_equal(test_client_submit(&g, keys[16], &request, 0),
                      WARPRSA_REFUSED);
-    assert_int_equal(reason(&g, WARPRSA_CPU_KEY_CACHE_FULL), 1);
+    assert_int_equal(reason(WARPRSA_CPU_KEY_CACHE_FULL), 1);
     backend->key_release(keys[0]);
     test_client_operate(&g, keys[16], WARPRSA_CLASS_1024, 16, 17);
     for (unsigned i = 1; i < 17; i++)
         backend->key_release(keys[i]);
-    close_both(&s, &g);
 }
 
 /* Repeats the request until it has a slot and an answer: a slow machine may
  * miss a short deadline. */
-static void test_client_gets_through(test_client *g, warprsa_backend_key *key,
-                                     fake_request *request)
+static void gets_through(fake_request *request)
 {
     do
-        WAIT_UNTIL(test_client_submit(g, key, request, 0) == WARPRSA_DONE);
-    while (test_client_wait(g, request) != WARPRSA_DONE);
+        WAIT_UNTIL(test_client_submit(&g, key1, request, 0) == WARPRSA_DONE);
+    while (test_client_wait(&g, request) != WARPRSA_DONE);
     assert_true(fake_is_right(request));
 }
 
@@ -452,79 +449,59 @@ static void test_client_gets_through(test_client *g, warprsa_backend_key *key,
 static void full_and_slow(void **state)
 {
     fake_request requests[3];
-    warprsa_backend_key *key;
-    test_server s;
-    test_client g;
 
-    open_both(&s, &g, 2, LONG_MS, 200);
-    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     FAKE_SET(hold, true);
     for (unsigned i = 0; i < 3; i++)
         test_client_fill(&requests[i], WARPRSA_CLASS_1024, 1, i);
-    assert_int_equal(test_client_submit(&g, key, &requests[0], 0),
+    assert_int_equal(test_client_submit(&g, key1, &requests[0], 0),
                      WARPRSA_DONE);
-    assert_int_equal(test_client_submit(&g, key, &requests[1], 0),
+    assert_int_equal(test_client_submit(&g, key1, &requests[1], 0),
                      WARPRSA_DONE);
-    assert_int_equal(test_client_submit(&g, key, &requests[2], 0),
+    assert_int_equal(test_client_submit(&g, key1, &requests[2], 0),
                      WARPRSA_REFUSED);
-    assert_int_equal(reason(&g, WARPRSA_CPU_QUEUE_FULL), 1);
+    assert_int_equal(reason(WARPRSA_CPU_QUEUE_FULL), 1);
     assert_int_equal(test_client_wait(&g, &requests[0]), WARPRSA_REFUSED);
-    assert_int_equal(reason(&g, WARPRSA_CPU_DEADLINE), 1);
+    assert_int_equal(reason(WARPRSA_CPU_DEADLINE), 1);
     /* The daemon may still write to the slot: it is not used again. */
-    assert_int_equal(test_client_submit(&g, key, &requests[2], 0),
+    assert_int_equal(test_client_submit(&g, key1, &requests[2], 0),
                      WARPRSA_REFUSED);
     FAKE_SET(hold, false);
-    test_client_gets_through(&g, key, &requests[2]);
-    backend->key_release(key);
-    close_both(&s, &g);
+    gets_through(&requests[2]);
 }
 
 static void the_daemons_deadline(void **state)
 {
     fake_request request;
-    warprsa_backend_key *key;
     warprsa_notifier notifier;
-    test_server s;
-    test_client g;
 
-    open_both(&s, &g, 64, 200, LONG_MS);
-    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     assert_true(backend->notifier_open(g.client, &notifier));
     FAKE_SET(hold, true);
     test_client_fill(&request, WARPRSA_CLASS_1024, 1, 1);
-    assert_int_equal(test_client_submit(&g, key, &request, notifier.number),
+    assert_int_equal(test_client_submit(&g, key1, &request, notifier.number),
                      WARPRSA_DONE);
     assert_true(becomes_readable(notifier.fd.fd));
     assert_int_equal(backend->collect(g.client, request.ticket, request.output),
                      WARPRSA_REFUSED);
-    assert_int_equal(reason(&g, WARPRSA_CPU_DEADLINE), 1);
+    assert_int_equal(reason(WARPRSA_CPU_DEADLINE), 1);
     FAKE_SET(hold, false);
     backend->notifier_close(&notifier);
-    backend->key_release(key);
-    close_both(&s, &g);
 }
 
 static void no_daemon_and_one_later(void **state)
 {
     fake_request request;
-    warprsa_backend_key *key;
-    test_server s;
-    test_client g;
 
-    test_server_open(&s, 64, LONG_MS);
     test_server_stop(&s);
     unlink(s.path);
-    test_client_open(&g, &s, LONG_MS);
-    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
+    open_client(LONG_MS);
     assert_int_equal(backend->wait_ready(g.client, 0), WARPRSA_QUEUE_DOWN);
     test_client_fill(&request, WARPRSA_CLASS_1024, 1, 1);
-    assert_int_equal(test_client_submit(&g, key, &request, 0), WARPRSA_REFUSED);
-    assert_int_equal(reason(&g, WARPRSA_CPU_NO_DEVICE), 1);
+    assert_int_equal(test_client_submit(&g, key1, &request, 0),
+                     WARPRSA_REFUSED);
+    assert_int_equal(reason(WARPRSA_CPU_NO_DEVICE), 1);
     test_server_start(&s);
     WAIT_UNTIL(test_client_is_ready(&g));
-    test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
-    backend->key_release(key);
-    close_both(&s, &g);
+    test_client_operate(&g, key1, WARPRSA_CLASS_1024, 1, 1);
 }
 
 /* Requests under way are answered, later ones are refused; then another daemon
@@ -532,109 +509,85 @@ static void no_daemon_and_one_later(void **state)
 static void the_daemon_stops_and_comes_back(void **state)
 {
     fake_request request, late;
-    warprsa_backend_key *key;
     warprsa_notifier notifier;
-    test_server s;
-    test_client g;
     char byte;
 
-    open_both(&s, &g, 64, LONG_MS, LONG_MS);
-    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     assert_true(backend->notifier_open(g.client, &notifier));
     test_client_fill(&request, WARPRSA_CLASS_1024, 1, 1);
     FAKE_SET(hold, true);
-    assert_int_equal(test_client_submit(&g, key, &request, 0), WARPRSA_DONE);
+    assert_int_equal(test_client_submit(&g, key1, &request, 0), WARPRSA_DONE);
     FAKE_WAIT(fake.running == 1);
     FAKE_SET(hold, false);
     test_server_stop(&s);
     assert_int_equal(test_client_wait(&g, &request), WARPRSA_DONE);
     assert_true(fake_is_right(&request));
     test_client_fill(&late, WARPRSA_CLASS_1024, 1, 2);
-    if (test_client_submit(&g, key, &late, notifier.number) == WARPRSA_DONE) {
+    if (test_client_submit(&g, key1, &late, notifier.number) == WARPRSA_DONE) {
         /* The notifier ends with the daemon, so that nobody waits for ever. */
         assert_true(becomes_readable(notifier.fd.fd));
         assert_int_equal(recv(notifier.fd.fd, &byte, 1, MSG_DONTWAIT), 0);
         assert_int_equal(backend->collect(g.client, late.ticket, late.output),
                          WARPRSA_REFUSED);
     }
-    assert_int_equal(reason(&g, WARPRSA_CPU_NO_DEVICE), 1);
+    assert_int_equal(reason(WARPRSA_CPU_NO_DEVICE), 1);
     WAIT_UNTIL(!test_client_is_ready(&g));
     assert_false(backend->notifier_works(g.client, &notifier));
     test_server_start(&s);
     WAIT_UNTIL(test_client_is_ready(&g));
     assert_false(backend->notifier_works(g.client, &notifier));
-    test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, 3);
+    test_client_operate(&g, key1, WARPRSA_CLASS_1024, 1, 3);
     backend->notifier_close(&notifier);
-    backend->key_release(key);
-    close_both(&s, &g);
 }
 
 /* As after the whole machine has stood still for longer than a daemon that
  * lives is ever silent: played by what it left to be seen, long ago. False: the
  * client has not used the daemon at once, or has connected again. */
-static bool stands_still(test_client *g, warprsa_backend_key *key,
-                         unsigned number)
+static bool stands_still(unsigned number)
 {
-    const unsigned long long before = g->counters->keys_loaded;
-    warprsa_connection *c = warprsa_client_connection(g->client);
+    const unsigned long long before = g.counters->keys_loaded;
+    warprsa_connection *c = warprsa_client_connection(g.client);
     bool at_once;
 
     assert_non_null(c);
     atomic_store(&c->shm.head->heartbeat_ns, 0);
     warprsa_connection_drop(c);
-    at_once = backend->wait_ready(g->client, 0) == WARPRSA_QUEUE_READY;
-    WAIT_UNTIL(test_client_is_ready(g));
-    test_client_operate(g, key, WARPRSA_CLASS_1024, 1, number);
-    return at_once && g->counters->keys_loaded == before;
+    at_once = backend->wait_ready(g.client, 0) == WARPRSA_QUEUE_READY;
+    WAIT_UNTIL(test_client_is_ready(&g));
+    test_client_operate(&g, key1, WARPRSA_CLASS_1024, 1, number);
+    return at_once && g.counters->keys_loaded == before;
 }
 
 /* Three times in a row, but on a machine that really stands still then. */
 static void a_machine_that_stood_still(void **state)
 {
-    warprsa_backend_key *key;
     unsigned in_a_row = 0;
-    test_server s;
-    test_client g;
 
-    open_both(&s, &g, 64, LONG_MS, LONG_MS);
-    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     for (unsigned i = 0; i < 30 && in_a_row < 3; i++)
-        in_a_row = stands_still(&g, key, i) ? in_a_row + 1 : 0;
+        in_a_row = stands_still(i) ? in_a_row + 1 : 0;
     assert_int_equal(in_a_row, 3);
-    backend->key_release(key);
-    close_both(&s, &g);
 }
 
 /* An answer that nobody collects does not keep its slot for ever. */
 static void answers_nobody_comes_for(void **state)
 {
     fake_request requests[3];
-    warprsa_backend_key *key;
-    test_server s;
-    test_client g;
 
-    open_both(&s, &g, 2, LONG_MS, 100);
-    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     for (unsigned i = 0; i < 3; i++)
         test_client_fill(&requests[i], WARPRSA_CLASS_1024, 1, i);
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(test_client_submit(&g, key, &requests[i], 0),
+        assert_int_equal(test_client_submit(&g, key1, &requests[i], 0),
                          WARPRSA_DONE);
-    test_client_gets_through(&g, key, &requests[2]);
+    gets_through(&requests[2]);
     /* A caller that comes for the answer after all is refused. */
     assert_int_equal(
         backend->collect(g.client, requests[0].ticket, requests[0].output),
         WARPRSA_REFUSED);
-    backend->key_release(key);
-    close_both(&s, &g);
 }
 
 static void no_more_clients_than_allowed(void **state)
 {
     test_client clients[9];
-    test_server s;
 
-    test_server_open(&s, 64, LONG_MS);
     for (unsigned i = 0; i < 9; i++)
         test_client_open(&clients[i], &s, LONG_MS);
     for (unsigned i = 0; i < 8; i++)
@@ -645,7 +598,6 @@ static void no_more_clients_than_allowed(void **state)
     WAIT_UNTIL(test_client_is_ready(&clients[8]));
     for (unsigned i = 1; i < 9; i++)
         test_client_close(&clients[i]);
-    test_server_close(&s);
 }
 
 /* There would be room for more in all; and one more once one of them has
@@ -654,9 +606,7 @@ static void no_more_clients_of_one_user(void **state)
 {
     warprsa_server_limits limits;
     test_client clients[4];
-    test_server s;
 
-    test_server_open(&s, 64, LONG_MS);
     limits = s.config.limits;
     limits.user_clients = 3;
     warprsa_server_set_limits(s.server, &limits);
@@ -670,7 +620,6 @@ static void no_more_clients_of_one_user(void **state)
     WAIT_UNTIL(test_client_is_ready(&clients[3]));
     for (unsigned i = 1; i < 4; i++)
         test_client_close(&clients[i]);
-    test_server_close(&s);
 }
 
 static void seats_of_users(void **state)
@@ -697,26 +646,25 @@ static void seats_of_users(void **state)
 
 /* The child can't reach the socket any more: the control connection is
  * enough. */
-static int in_child(test_client *g)
+static int in_child(void)
 {
     fake_request request;
-    warprsa_client_config config = {.control_connection =
-                                        &g->control_connection,
+    warprsa_client_config config = {.control_connection = &g.control_connection,
                                     .slots = 64,
                                     .deadline_ms = LONG_MS};
     warprsa_private_key key = fake_key(WARPRSA_CLASS_1024, 1);
     uint8_t id[WARPRSA_KEY_ID_BYTES] = {1};
     warprsa_backend_key *mine;
 
-    backend->abandon(g->client);
+    backend->abandon(g.client);
     config.counters = warprsa_counters_new();
-    g->client = warprsa_client_open(&config);
-    for (int i = 0; i < LONG_MS / 100 && !test_client_is_ready(g); i++)
+    g.client = warprsa_client_open(&config);
+    for (int i = 0; i < LONG_MS / 100 && !test_client_is_ready(&g); i++)
         ;
-    mine = backend->key(g->client, id, &key);
+    mine = backend->key(g.client, id, &key);
     test_client_fill(&request, WARPRSA_CLASS_1024, 1, 7);
-    return test_client_submit(g, mine, &request, 0) == WARPRSA_DONE &&
-                   test_client_wait(g, &request) == WARPRSA_DONE &&
+    return test_client_submit(&g, mine, &request, 0) == WARPRSA_DONE &&
+                   test_client_wait(&g, &request) == WARPRSA_DONE &&
                    fake_is_right(&request)
                ? 0
                : 1;
@@ -724,28 +672,21 @@ static int in_child(test_client *g)
 
 static void a_forked_child_has_its_own_connection(void **state)
 {
-    warprsa_backend_key *key;
-    test_server s;
-    test_client g;
     pid_t child;
     int status = -1;
 
 #if defined(__SANITIZE_THREAD__)
     skip();
 #endif
-    open_both(&s, &g, 64, LONG_MS, LONG_MS);
-    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
-    test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, 1);
+    test_client_operate(&g, key1, WARPRSA_CLASS_1024, 1, 1);
     assert_int_equal(unlink(s.path), 0);
     child = fork();
     if (child == 0)
-        _exit(in_child(&g));
+        _exit(in_child());
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, 2);
+    test_client_operate(&g, key1, WARPRSA_CLASS_1024, 1, 2);
     assert_int_equal(s.queue_config.counters->gpu[WARPRSA_CLASS_1024], 3);
-    backend->key_release(key);
-    close_both(&s, &g);
 }
 
 /* A program's event loop is not held for longer than it takes to see that the
@@ -838,10 +779,9 @@ static void a_daemon_that_hangs_is_waited_for_once(void **state)
 {
     warprsa_backend_key *key;
     fake_request request;
-    test_server s = {0};
-    test_client g;
     pid_t hanging;
 
+    memset(&s, 0, sizeof(s));
     strcpy(s.directory, "/tmp/warprsad.XXXXXX");
     assert_non_null(mkdtemp(s.directory));
     snprintf(s.path, sizeof(s.path), "%s/socket", s.directory);
@@ -855,7 +795,7 @@ static void a_daemon_that_hangs_is_waited_for_once(void **state)
         assert_int_equal(g.client->naps.count, 100);
         assert_int_equal(test_client_submit(&g, key, &request, 0),
                          WARPRSA_REFUSED);
-        assert_int_equal(reason(&g, WARPRSA_CPU_NO_DEVICE), i);
+        assert_int_equal(reason(WARPRSA_CPU_NO_DEVICE), i);
     }
     backend->key_release(key);
     test_client_close(&g);
@@ -867,30 +807,36 @@ static void a_daemon_that_hangs_is_waited_for_once(void **state)
 
 int main(void)
 {
+#define TEST(name, set_up, tear_down)                                          \
+    cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define WITH(name, slots, server_ms, client_ms)                                \
+    cmocka_unit_test_prestate_setup_teardown(                                  \
+        name, begin_both, end_both,                                            \
+        &((beginning){slots, server_ms, client_ms}))
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(operations_are_answered_and_counted, reset),
-        cmocka_unit_test_setup(many_threads_of_several_clients, reset),
-        cmocka_unit_test_setup(first_operations_of_many_threads, reset),
-        cmocka_unit_test_setup(one_who_connects_slowly, reset),
-        cmocka_unit_test_setup(notifiers_wake, reset),
-        cmocka_unit_test_setup(what_the_caller_does_meanwhile, reset),
-        cmocka_unit_test_setup(a_client_knows_what_computes, reset),
-        cmocka_unit_test_setup(a_long_name_is_not_cut, reset),
-        cmocka_unit_test_setup(one_key_is_uploaded_once, reset),
-        cmocka_unit_test_setup(why_the_queue_refused, reset),
-        cmocka_unit_test_setup(too_many_keys_of_one_client, reset),
-        cmocka_unit_test_setup(full_and_slow, reset),
-        cmocka_unit_test_setup(the_daemons_deadline, reset),
-        cmocka_unit_test_setup(no_daemon_and_one_later, reset),
-        cmocka_unit_test_setup(the_daemon_stops_and_comes_back, reset),
-        cmocka_unit_test_setup(a_machine_that_stood_still, reset),
-        cmocka_unit_test_setup(answers_nobody_comes_for, reset),
+        TEST(operations_are_answered_and_counted, begin, end),
+        TEST(many_threads_of_several_clients, begin, end),
+        TEST(first_operations_of_many_threads, begin, end),
+        TEST(one_who_connects_slowly, begin, end_both),
+        TEST(notifiers_wake, begin, end),
+        TEST(what_the_caller_does_meanwhile, begin_both, end_both),
+        TEST(a_client_knows_what_computes, begin_both, end_both),
+        TEST(a_long_name_is_not_cut, reset, end_both),
+        TEST(one_key_is_uploaded_once, begin, end),
+        TEST(why_the_queue_refused, begin_both, end_both),
+        TEST(too_many_keys_of_one_client, begin_both, end_both),
+        WITH(full_and_slow, 2, LONG_MS, 200),
+        WITH(the_daemons_deadline, 64, 200, LONG_MS),
+        TEST(no_daemon_and_one_later, begin, end_both),
+        TEST(the_daemon_stops_and_comes_back, begin_both, end_both),
+        TEST(a_machine_that_stood_still, begin_both, end_both),
+        WITH(answers_nobody_comes_for, 2, LONG_MS, 100),
         cmocka_unit_test(naps_end_soon_where_there_are_cpus),
         cmocka_unit_test_setup(a_daemon_that_hangs_is_waited_for_once, reset),
-        cmocka_unit_test_setup(no_more_clients_than_allowed, reset),
-        cmocka_unit_test_setup(no_more_clients_of_one_user, reset),
+        TEST(no_more_clients_than_allowed, begin, end),
+        TEST(no_more_clients_of_one_user, begin, end),
         cmocka_unit_test(seats_of_users),
-        cmocka_unit_test_setup(a_forked_child_has_its_own_connection, reset),
+        TEST(a_forked_child_has_its_own_connection, begin_both, end_both),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

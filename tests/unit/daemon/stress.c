@@ -9,12 +9,12 @@
  */
 #include "tests/unit/support/daemon_support.h"
 
-#include <dirent.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "batching/base/clock.h"
 #include "tests/unit/support/hostile_client.h"
+#include "tests/unit/support/open_files.h"
 
 enum {
     HONEST = 64,
@@ -77,18 +77,6 @@ static void *be_hostile(void *arg)
 
     me->attacks = (unsigned)hostile_client_run(&me->client, me->uid, &stop);
     return NULL;
-}
-
-static unsigned count_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    unsigned count = 0;
-
-    assert_non_null(directory);
-    while (readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
 }
 
 static void allow_descriptors(void)
@@ -183,6 +171,7 @@ static void hostile_beside_honest(void **state)
                             WARPRSA_CLASS_2048, i % KEYS, i);
     }
     descriptors = count_descriptors();
+    assert_true(descriptors > 0);
     run(honest, hostile);
     for (unsigned i = 0; i < HONEST; i++) {
         assert_int_equal(honest[i].wrong, 0);

@@ -4,7 +4,6 @@
  * Async jobs: many under way on one thread, resumed too early, woken by
  * descriptor and by callback, blocked, and abandoned.
  */
-#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/unit/support/module_context.h"
+#include "tests/unit/support/open_files.h"
 #include "tests/unit/support/provider_subject.h"
 
 enum {
@@ -86,14 +86,6 @@ static void woken_by_descriptor(void **state)
     assert_counted(subject, before + 8, 0);
 }
 
-static int called_back(void *arg)
-{
-    atomic_int *called = arg;
-
-    atomic_store(called, 1);
-    return 1;
-}
-
 static void woken_by_callback(void **state)
 {
     static signing works[JOBS];
@@ -103,7 +95,7 @@ static void woken_by_callback(void **state)
     for (unsigned i = 0; i < JOBS; i++) {
         works[i].wait_ctx = ASYNC_WAIT_CTX_new();
         assert_int_equal(ASYNC_WAIT_CTX_set_callback(works[i].wait_ctx,
-                                                     called_back, &called[i]),
+                                                     note_callback, &called[i]),
                          1);
         assert_int_equal(signing_step(&works[i]), ASYNC_PAUSE);
         assert_int_equal(ASYNC_WAIT_CTX_get_status(works[i].wait_ctx),
@@ -143,16 +135,6 @@ static void routed_by_itself(void **state)
     subject_key = usual_key;
 }
 
-static int blocked_job(void *arg)
-{
-    int ret = 0;
-
-    ASYNC_block_pause();
-    ret = sign_job(arg);
-    ASYNC_unblock_pause();
-    return ret;
-}
-
 /* A job that may not pause waits on its thread. */
 static void pause_blocked(void **state)
 {
@@ -161,23 +143,12 @@ static void pause_blocked(void **state)
     int ret = 0;
 
     one.wait_ctx = ASYNC_WAIT_CTX_new();
-    assert_int_equal(ASYNC_start_job(&one.job, one.wait_ctx, &ret, blocked_job,
-                                     &arg, sizeof(arg)),
+    assert_int_equal(ASYNC_start_job(&one.job, one.wait_ctx, &ret,
+                                     blocked_sign_job, &arg, sizeof(arg)),
                      ASYNC_FINISH);
     one.finished = ret == 1;
     assert_true(signings_end(&one, 1));
     assert_counted(subject, before + 1, 0);
-}
-
-static unsigned open_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    unsigned count = 0;
-
-    while (directory != NULL && readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
 }
 
 /* Abandons jobs; in a child process, since an abandoned job is never freed. */
@@ -191,11 +162,11 @@ static int give_up_jobs(int with_callback)
     if (!signs_right(subject, subject_key,
                      oracle_key)) /* everything is open now */
         return 1;
-    before = open_descriptors();
+    before = count_descriptors();
     for (unsigned i = 0; i < JOBS; i++) {
         works[i].wait_ctx = ASYNC_WAIT_CTX_new();
         if (with_callback &&
-            ASYNC_WAIT_CTX_set_callback(works[i].wait_ctx, called_back,
+            ASYNC_WAIT_CTX_set_callback(works[i].wait_ctx, note_callback,
                                         &called[i]) != 1)
             return 1;
         if (signing_step(&works[i]) != ASYNC_PAUSE)
@@ -208,9 +179,9 @@ static int give_up_jobs(int with_callback)
     /* Later ones are answered after those: then nobody holds a descriptor. */
     if (run_impatiently(&one, 1) == UINT32_MAX || !signings_end(&one, 1))
         return 3;
-    for (unsigned i = 0; i < 30000 && open_descriptors() != before; i++)
+    for (unsigned i = 0; i < 30000 && count_descriptors() != before; i++)
         usleep(1000);
-    if (open_descriptors() != before)
+    if (count_descriptors() != before)
         return 4;
     for (unsigned i = 0; i < JOBS; i++)
         if (atomic_load(&called[i]))
@@ -220,13 +191,8 @@ static int give_up_jobs(int with_callback)
 
 static void jobs_given_up(void **state)
 {
-    for (int with_callback = 0; with_callback < 2; with_callback++) {
-        pid_t child = fork_quietly();
-
-        if (child == 0)
-            _exit(give_up_jobs(with_callback));
-        assert_all_right(child);
-    }
+    for (int with_callback = 0; with_callback < 2; with_callback++)
+        ASSERT_CHILD(give_up_jobs(with_callback));
 }
 
 static atomic_int inside, freed;

@@ -5,13 +5,13 @@
  * device open: paused with a readable descriptor, given up, blocked, with a
  * callback, and resumed in a forked child.
  */
-#include <dirent.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/unit/support/open_files.h"
 #include "tests/unit/support/provider_subject.h"
 
 enum {
@@ -127,14 +127,6 @@ static void others_go_on_meanwhile(void **state)
     assert_true(signings_end(works, 2));
 }
 
-static int called_back(void *arg)
-{
-    atomic_int *called = arg;
-
-    atomic_store(called, 1);
-    return 1;
-}
-
 /* Only a thread that holds none of the program's locks may call it, and there
  * is none. */
 static void never_with_a_callback(void **state)
@@ -143,23 +135,13 @@ static void never_with_a_callback(void **state)
     signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()};
 
     assert_int_equal(
-        ASYNC_WAIT_CTX_set_callback(one.wait_ctx, called_back, &called), 1);
+        ASYNC_WAIT_CTX_set_callback(one.wait_ctx, note_callback, &called), 1);
     for (unsigned i = 0; i < MANY; i++) {
         assert_int_equal(signing_step(&one), ASYNC_FINISH);
         assert_int_equal(descriptors_of(&one), 0);
     }
     assert_int_equal(atomic_load(&called), 0);
     assert_true(signings_end(&one, 1));
-}
-
-static int blocked_job(void *arg)
-{
-    int ret = 0;
-
-    ASYNC_block_pause();
-    ret = sign_job(arg);
-    ASYNC_unblock_pause();
-    return ret;
 }
 
 /* A descriptor of which no pause has told the program is taken back. */
@@ -171,7 +153,7 @@ static void never_while_pauses_are_blocked(void **state)
         int ret = 0;
 
         assert_int_equal(ASYNC_start_job(&one.job, one.wait_ctx, &ret,
-                                         blocked_job, &arg, sizeof(arg)),
+                                         blocked_sign_job, &arg, sizeof(arg)),
                          ASYNC_FINISH);
         assert_int_equal(ret, 1);
         assert_int_equal(descriptors_of(&one), 0);
@@ -180,38 +162,23 @@ static void never_while_pauses_are_blocked(void **state)
     assert_true(signings_end(&one, 1));
 }
 
-static unsigned open_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    unsigned count = 0;
-
-    while (directory != NULL && readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
-}
-
 /* In a child, since an abandoned job is never freed. */
 static int give_up(void)
 {
-    unsigned before = open_descriptors();
+    unsigned before = count_descriptors();
     signing one = {0};
 
     if (sign_until_paused(&one) == ATTEMPTS)
         return WRONG_SIGNATURE;
-    if (open_descriptors() != before + 1)
+    if (count_descriptors() != before + 1)
         return WRONG_COUNTERS;
     ASYNC_WAIT_CTX_free(one.wait_ctx);
-    return open_descriptors() == before ? ALL_RIGHT : WRONG_COUNTERS;
+    return count_descriptors() == before ? ALL_RIGHT : WRONG_COUNTERS;
 }
 
 static void given_up(void **state)
 {
-    pid_t child = fork_quietly();
-
-    if (child == 0)
-        _exit(give_up());
-    assert_all_right(child);
+    ASSERT_CHILD(give_up());
 }
 
 /* The job goes on in both processes, and the child's reads nothing from the

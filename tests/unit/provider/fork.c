@@ -140,13 +140,8 @@ static void with_threads_at_work(void **state)
     skip();
 #endif
     signers_start(signers, THREADS);
-    for (unsigned i = 0; i < forks; i++) {
-        pid_t child = fork_quietly();
-
-        if (child == 0)
-            _exit(sign_in_child(2, 2, 0));
-        assert_all_right(child);
-    }
+    for (unsigned i = 0; i < forks; i++)
+        ASSERT_CHILD(sign_in_child(2, 2, 0));
     assert_counted(subject, before + signers_end(signers, THREADS), 0);
 }
 

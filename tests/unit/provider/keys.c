@@ -4,7 +4,6 @@
  * Every kind of key, through the provider with the engine on the CPU: results
  * are right by the default provider, and counted where they were computed.
  */
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <openssl/rsa.h>
 
 #include "tests/unit/support/module_context.h"
+#include "tests/unit/support/open_files.h"
 #include "tests/unit/support/provider_support.h"
 
 static const char *provider_name(const OSSL_PROVIDER *provider)
@@ -474,18 +474,6 @@ static void route_cpu(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
-static unsigned entries_of(const char *path)
-{
-    DIR *directory = opendir(path);
-    unsigned count = 0;
-
-    assert_non_null(directory);
-    while (readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
-}
-
 /* route = auto: the operations of a single caller stay on the CPU, and no
  * thread is started. */
 static void route_auto_alone(void **state)
@@ -493,12 +481,13 @@ static void route_auto_alone(void **state)
     OSSL_LIB_CTX *subject = subject_open("engine = host\n");
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *copy = key_in(subject, key);
-    unsigned threads = entries_of("/proc/self/task");
+    unsigned threads = count_entries("/proc/self/task");
 
+    assert_true(threads > 0);
     assert_true(signs_right(subject, copy, key));
     assert_counted(subject, 0, 1);
     assert_int_equal(counter_of(subject, "warprsa-cpu-route"), 1);
-    assert_int_equal(entries_of("/proc/self/task"), threads);
+    assert_int_equal(count_entries("/proc/self/task"), threads);
     EVP_PKEY_free(copy);
     EVP_PKEY_free(key);
     OSSL_LIB_CTX_free(subject);
@@ -524,27 +513,29 @@ static void no_engine(void **state)
 static void nothing_opened_at_load(void **state)
 {
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
-    unsigned descriptors = entries_of("/proc/self/fd");
-    unsigned threads = entries_of("/proc/self/task");
+    unsigned descriptors = count_descriptors();
+    unsigned threads = count_entries("/proc/self/task");
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *copy = key_in(subject, key);
     unsigned char signature[128];
 
+    assert_true(threads > 0 && descriptors > 0);
     assert_int_equal(sign_with(NULL, key, 0, signature, sizeof(signature)),
                      sizeof(signature));
     assert_true(is_right(key, 0, signature, sizeof(signature)));
-    assert_int_equal(entries_of("/proc/self/fd"), descriptors);
-    assert_int_equal(entries_of("/proc/self/task"), threads);
+    assert_int_equal(count_descriptors(), descriptors);
+    assert_int_equal(count_entries("/proc/self/task"), threads);
     assert_true(signs_right(subject, copy, key));
-    assert_true(entries_of("/proc/self/task") > threads);
+    assert_true(count_entries("/proc/self/task") > threads);
     EVP_PKEY_free(copy);
     EVP_PKEY_free(key);
     OSSL_LIB_CTX_free(subject);
-    assert_int_equal(entries_of("/proc/self/fd"), descriptors);
+    assert_int_equal(count_descriptors(), descriptors);
     /* The kernel shows a thread for a moment after it was joined. */
-    for (int i = 0; i < 10000 && entries_of("/proc/self/task") != threads; i++)
+    for (int i = 0; i < 10000 && count_entries("/proc/self/task") != threads;
+         i++)
         usleep(1000);
-    assert_int_equal(entries_of("/proc/self/task"), threads);
+    assert_int_equal(count_entries("/proc/self/task"), threads);
 }
 
 static void status_of(OSSL_LIB_CTX *subject, char text[512])

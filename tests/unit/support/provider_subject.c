@@ -49,6 +49,24 @@ int sign_job(void *arg)
     return 1;
 }
 
+int blocked_sign_job(void *arg)
+{
+    int ret = 0;
+
+    ASYNC_block_pause();
+    ret = sign_job(arg);
+    ASYNC_unblock_pause();
+    return ret;
+}
+
+int note_callback(void *arg)
+{
+    atomic_int *called = arg;
+
+    atomic_store(called, 1);
+    return 1;
+}
+
 int signing_step(signing *one)
 {
     int ret = 0, status = ASYNC_ERR;

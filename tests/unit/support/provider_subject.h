@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <openssl/async.h>
 
@@ -43,6 +44,12 @@ typedef struct signing {
 
 /* The function of such a job: signs. `arg` points to a signing *. */
 int sign_job(void *arg);
+
+/* The same, in which the job may not pause. */
+int blocked_sign_job(void *arg);
+
+/* A callback of a wait ctx: sets `arg`, an atomic_int, to 1. */
+int note_callback(void *arg);
 
 /* Starts or resumes the job, and makes a wait ctx if there is none. Returns
  * ASYNC_PAUSE, ASYNC_FINISH or an error. */
@@ -100,6 +107,15 @@ pid_t fork_quietly(void);
 
 /* Waits for a child and asserts that its status is ALL_RIGHT. */
 void assert_all_right(pid_t child);
+
+/* Asserts that an expression is ALL_RIGHT in a child, which ends with it. */
+#define ASSERT_CHILD(expression)                                               \
+    do {                                                                       \
+        pid_t child_of_this = fork_quietly();                                  \
+        if (child_of_this == 0)                                                \
+            _exit(expression);                                                 \
+        assert_all_right(child_of_this);                                       \
+    } while (0)
 
 /* Signs `count` times in a child. Returns ALL_RIGHT if afterwards so many
  * operations were done on the device and on the CPU. */
