@@ -449,7 +449,6 @@ static void lines_of_the_log(void **state)
 
 static void keep_line(void *arg, int level, const char *line)
 {
-    (void)level;
     snprintf(arg, 64, "%s", line);
 }
 

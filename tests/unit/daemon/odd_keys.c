@@ -41,7 +41,6 @@ static uint32_t requests; /* ever; each has another generation */
 
 static int random_of_the_system(void *arg, void *out, size_t len)
 {
-    (void)arg;
     return getrandom(out, len, 0) == (ssize_t)len;
 }
 

@@ -195,7 +195,6 @@ static void note_late_daemon(void *arg, int level, const char *line)
 {
     _Atomic bool *late = arg;
 
-    (void)level;
     if (strstr(line, "warprsad does not answer") != NULL)
         atomic_store(late, true);
 }

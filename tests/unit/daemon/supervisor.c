@@ -75,7 +75,6 @@ static int serve(void *arg, int reports)
 {
     unsigned number = atomic_load(&shared->starts);
 
-    (void)arg;
     if (number >= STARTS_MAX)
         _exit(100);
     atomic_store(&shared->pid[number], getpid());
@@ -93,7 +92,6 @@ static int serve(void *arg, int reports)
 
 static void reload(void *arg)
 {
-    (void)arg;
     atomic_fetch_add(&shared->reloads, 1);
 }
 

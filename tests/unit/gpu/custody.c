@@ -69,7 +69,6 @@ static void leave_in_a_register(const gift *given)
     if (__builtin_cpu_supports("avx512vl"))
         __asm__ volatile("vmovdqu64 (%0), %%zmm31" ::"r"(end - 64) : "memory");
 #else
-    (void)given;
 #endif
 }
 
@@ -90,7 +89,6 @@ static void count_line(void *arg, int level, const char *line)
 /* The control: all is in core dumps again. */
 static void dump_all(void *arg, const mapping *m)
 {
-    (void)arg;
     if (!m->dumped)
         (void)madvise((void *)(uintptr_t)m->from, m->to - m->from, MADV_DODUMP);
 }

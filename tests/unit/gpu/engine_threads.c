@@ -123,7 +123,6 @@ static void *load_and_unload(void *arg)
 {
     random_stream stream = {number_seed() + STREAMS};
 
-    (void)arg;
     while (atomic_load(&running) != 0) {
         uint32_t index[CHURN];
 

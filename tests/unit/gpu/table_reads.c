@@ -78,7 +78,6 @@ static int get_is_right(const warprsa_operation *op, const number_view *view,
 
 static void caught(int signal)
 {
-    (void)signal;
     _exit(CAUGHT);
 }
 

@@ -322,7 +322,6 @@ static atomic_int job_told, job_ended;
  * used to take for ever. */
 static int wait_for_end(void *arg)
 {
-    (void)arg;
     atomic_store(&job_told, 1);
     for (unsigned i = 0; i < 60000 && atomic_load(&job_ended) == 0; i++)
         usleep(1000);

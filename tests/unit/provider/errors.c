@@ -18,7 +18,6 @@ static unsigned raised_count;
 
 static void new_error(const OSSL_CORE_HANDLE *handle)
 {
-    (void)handle;
 }
 
 static void set_error_debug(const OSSL_CORE_HANDLE *handle, const char *file,

@@ -23,7 +23,6 @@ static unsigned token_signatures;
 
 static void *token_key_new(void *provctx)
 {
-    (void)provctx;
     return calloc(1, 1);
 }
 
@@ -34,14 +33,11 @@ static void token_key_free(void *key)
 
 static int token_has(const void *key, int selection)
 {
-    (void)selection;
     return key != NULL;
 }
 
 static int token_import(void *key, int selection, const OSSL_PARAM params[])
 {
-    (void)selection;
-    (void)params;
     return key != NULL;
 }
 
@@ -53,8 +49,6 @@ static int token_export(void *key, int selection, OSSL_CALLBACK *callback,
     int ok = EVP_PKEY_todata(hidden, EVP_PKEY_PUBLIC_KEY, &params) == 1 &&
              callback(params, arg);
 
-    (void)key;
-    (void)selection;
     OSSL_PARAM_free(params);
     return ok;
 }
@@ -65,20 +59,16 @@ static const OSSL_PARAM *token_types(int selection)
         OSSL_PARAM_BN(OSSL_PKEY_PARAM_RSA_N, NULL, 0),
         OSSL_PARAM_BN(OSSL_PKEY_PARAM_RSA_E, NULL, 0), OSSL_PARAM_END};
 
-    (void)selection;
     return types;
 }
 
 static int token_get_params(void *key, OSSL_PARAM params[])
 {
-    (void)key;
     return EVP_PKEY_get_params(hidden, params);
 }
 
 static void *token_newctx(void *provctx, const char *query)
 {
-    (void)provctx;
-    (void)query;
     return calloc(1, 1);
 }
 
@@ -89,8 +79,6 @@ static void token_freectx(void *ctx)
 
 static int token_sign_init(void *ctx, void *key, const OSSL_PARAM params[])
 {
-    (void)ctx;
-    (void)params;
     return key != NULL;
 }
 
@@ -101,7 +89,6 @@ static int token_sign(void *ctx, unsigned char *result, size_t *length,
     EVP_PKEY_CTX *by = EVP_PKEY_CTX_new_from_pkey(NULL, hidden, NULL);
     int ok;
 
-    (void)ctx;
     *length = size;
     ok = EVP_PKEY_sign_init(by) == 1 &&
          EVP_PKEY_sign(by, result, length, from, from_length) == 1;
@@ -142,7 +129,6 @@ static const OSSL_ALGORITHM *token_query(void *provctx, int operation,
         {"RSA:rsaEncryption", "provider=token", token_signature, NULL},
         {NULL, NULL, NULL, NULL}};
 
-    (void)provctx;
     *no_cache = 0;
     return operation == OSSL_OP_KEYMGMT     ? keymgmts
            : operation == OSSL_OP_SIGNATURE ? signatures
@@ -155,7 +141,6 @@ static int token_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
     static const OSSL_DISPATCH functions[] = {
         ENTRY(PROVIDER_QUERY_OPERATION, token_query), {0, NULL}};
 
-    (void)in;
     *provctx = (void *)handle;
     *out = functions;
     return 1;

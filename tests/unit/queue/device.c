@@ -413,7 +413,6 @@ static void count_lines(void *arg, int level, const char *line)
 {
     traced *t = arg;
 
-    (void)level;
     if (strstr(line, t->word) != NULL)
         atomic_fetch_add(&t->lines, 1);
 }

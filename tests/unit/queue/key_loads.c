@@ -18,7 +18,6 @@ static uint64_t start_ns;
 
 static void nothing(void *arg)
 {
-    (void)arg;
 }
 
 typedef struct setting {

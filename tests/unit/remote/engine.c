@@ -63,22 +63,15 @@ bool warprsa_tls_open(warprsa_tls *tls, bool is_server,
                       const warprsa_tls_files *files, char *why,
                       size_t why_size)
 {
-    (void)tls;
-    (void)is_server;
-    (void)files;
-    (void)why;
-    (void)why_size;
     return true;
 }
 
 void warprsa_tls_close(warprsa_tls *tls)
 {
-    (void)tls;
 }
 
 void warprsa_tls_leave(warprsa_tls *tls)
 {
-    (void)tls;
     host.left_tls = pthread_self();
     host.leaves++;
 }
@@ -86,8 +79,6 @@ void warprsa_tls_leave(warprsa_tls *tls)
 bool warprsa_tls_reload(warprsa_tls *tls, const warprsa_tls_files *files,
                         char *why, size_t why_size)
 {
-    (void)tls;
-    (void)files;
     snprintf(why, why_size, "a mistake");
     host.tls_reloads++;
     return false;
@@ -96,9 +87,6 @@ bool warprsa_tls_reload(warprsa_tls *tls, const warprsa_tls_files *files,
 bool warprsa_tls_still_valid(warprsa_tls *tls, SSL *ssl, unsigned *checked,
                              char why[WARPRSA_TLS_WHY])
 {
-    (void)tls;
-    (void)ssl;
-    (void)checked;
     if (host.revoked)
         strcpy(why, "revoked");
     return !host.revoked;
@@ -110,7 +98,6 @@ struct warprsa_verify {
 
 warprsa_verify *warprsa_verify_new(const warprsa_private_key *key)
 {
-    (void)key;
     return calloc(1, sizeof(warprsa_verify));
 }
 
@@ -124,7 +111,6 @@ void warprsa_verify_free(warprsa_verify *verify)
 void warprsa_verify_add(warprsa_verify_batch *batch,
                         const warprsa_verify *verify, warprsa_task *task)
 {
-    (void)batch;
     assert_non_null(verify);
     assert_int_equal(task->status, WARPRSA_OK);
     assert_int_equal(task->output[0], 0xab);
@@ -133,7 +119,6 @@ void warprsa_verify_add(warprsa_verify_batch *batch,
 
 void warprsa_verify_end(warprsa_verify_batch *batch)
 {
-    (void)batch;
     for (unsigned i = 0; i < host.verified; i += 3)
         host.unverified[i]->status = WARPRSA_CHECK_FAILED;
     host.verify_ends++;
@@ -149,10 +134,6 @@ warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
                                          warprsa_known_answer *test,
                                          unsigned classes)
 {
-    (void)classes;
-    (void)engine;
-    (void)device;
-    (void)test;
     return WARPRSA_OK;
 }
 
@@ -162,11 +143,6 @@ warprsa_status warprsa_known_answer_class(const warprsa_engine *engine,
                                           unsigned stream,
                                           warprsa_size_class size)
 {
-    (void)engine;
-    (void)device;
-    (void)test;
-    (void)stream;
-    (void)size;
     return WARPRSA_OK;
 }
 
@@ -175,10 +151,6 @@ warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
                                         warprsa_known_answer *test,
                                         unsigned stream)
 {
-    (void)engine;
-    (void)device;
-    (void)test;
-    (void)stream;
     return WARPRSA_OK;
 }
 
@@ -188,9 +160,6 @@ warprsa_link *warprsa_link_open(warprsa_tls *tls,
                                 void *arg, warprsa_remote_welcome *welcome,
                                 char *why, size_t why_size)
 {
-    (void)tls;
-    (void)why;
-    (void)why_size;
     host.link.address = *address;
     host.handlers = handlers;
     host.arg = arg;
@@ -200,12 +169,10 @@ warprsa_link *warprsa_link_open(warprsa_tls *tls,
 
 void warprsa_link_close(warprsa_link *link)
 {
-    (void)link;
 }
 
 uint8_t *warprsa_link_begin(warprsa_link *link, size_t room)
 {
-    (void)link;
     pthread_mutex_lock(&host.lock);
     assert_true(room <= sizeof(host.out));
     if (host.fail_begin == 0 || --host.fail_begin > 0)
@@ -219,7 +186,6 @@ void warprsa_link_end(warprsa_link *link, size_t size)
 {
     const warprsa_remote_request *r = &host.request;
 
-    (void)link;
     assert_null(warprsa_remote_read_request(host.out + WARPRSA_REMOTE_PREFIX,
                                             size - WARPRSA_REMOTE_PREFIX,
                                             &host.request));
@@ -239,7 +205,6 @@ void warprsa_link_end(warprsa_link *link, size_t size)
 
 bool warprsa_link_is_lost(warprsa_link *link)
 {
-    (void)link;
     return false;
 }
 
@@ -290,7 +255,6 @@ static void answer_all(warprsa_remote_status status)
 /* Says yes to each key. */
 static void *answer_keys(void *arg)
 {
-    (void)arg;
     pthread_mutex_lock(&host.lock);
     while (!host.ending) {
         static warprsa_remote_response yes = {.kind = WARPRSA_REMOTE_KEY_LOADED,
@@ -314,14 +278,12 @@ static void *answer_keys(void *arg)
 
 static void lost(void *arg, const char *why)
 {
-    (void)arg;
     host.lost++;
     snprintf(host.why, sizeof(host.why), "%s", why);
 }
 
 static void count(void *arg, warprsa_traffic what, uint64_t number)
 {
-    (void)arg;
     host.traffic[what] += number;
 }
 

@@ -54,40 +54,30 @@ static uint32_t next_random(void)
 SSL *warprsa_tls_connection(warprsa_tls *tls, warprsa_tls_input *input,
                             const char *name, char why[WARPRSA_TLS_WHY])
 {
-    (void)tls;
-    (void)input;
-    (void)why;
     return (SSL *)(name != NULL ? &client_side : &server_side);
 }
 
 void warprsa_tls_explain(SSL *ssl, int returned, char why[WARPRSA_TLS_WHY])
 {
-    (void)ssl;
-    (void)returned;
-    (void)why;
 }
 
 int SSL_do_handshake(SSL *ssl)
 {
-    (void)ssl;
     return 1;
 }
 
 int SSL_is_init_finished(const SSL *ssl)
 {
-    (void)ssl;
     return 0;
 }
 
 int SSL_shutdown(SSL *ssl)
 {
-    (void)ssl;
     return 1;
 }
 
 void SSL_free(SSL *ssl)
 {
-    (void)ssl;
 }
 
 void ERR_clear_error(void)
@@ -96,40 +86,33 @@ void ERR_clear_error(void)
 
 int SSL_get_error(const SSL *ssl, int returned)
 {
-    (void)ssl;
-    (void)returned;
     return SSL_ERROR_WANT_READ; /* nothing more there, or no room */
 }
 
 void SSL_get0_alpn_selected(const SSL *ssl, const unsigned char **data,
                             unsigned *length)
 {
-    (void)ssl;
     *data = (const unsigned char *)"h2";
     *length = 2;
 }
 
 BIO *SSL_get_rbio(const SSL *ssl)
 {
-    (void)ssl;
     return NULL;
 }
 
 BIO *SSL_get_wbio(const SSL *ssl)
 {
-    (void)ssl;
     return NULL;
 }
 
 uint64_t BIO_number_read(BIO *bio)
 {
-    (void)bio;
     return 0;
 }
 
 uint64_t BIO_number_written(BIO *bio)
 {
-    (void)bio;
     return 0;
 }
 
@@ -184,12 +167,10 @@ int SSL_write(SSL *ssl, const void *bytes, int size)
 
 static void nothing(warprsa_http2_stream *stream)
 {
-    (void)stream;
 }
 
 static void connection_nothing(warprsa_http2 *connection)
 {
-    (void)connection;
 }
 
 static void send_message(warprsa_http2_stream *stream, size_t size)
@@ -231,7 +212,6 @@ static const char *server_message(warprsa_http2_stream *stream,
 static const char *client_message(warprsa_http2_stream *stream,
                                   const uint8_t *bytes, size_t size)
 {
-    (void)stream;
     return note(bytes, size);
 }
 

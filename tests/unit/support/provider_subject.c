@@ -120,7 +120,6 @@ static pthread_mutex_t program_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int take_lock(void *arg)
 {
-    (void)arg;
     pthread_mutex_lock(&program_lock);
     pthread_mutex_unlock(&program_lock);
     return 1;
