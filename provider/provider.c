@@ -8,6 +8,7 @@
 #include <openssl/err.h>
 #include <openssl/provider.h>
 
+#include "batching/base/container_of.h"
 #include "batching/queue/engines.h"
 #include "provider/cancellation.h"
 #include "provider/context.h"
@@ -42,8 +43,7 @@ static const OSSL_ALGORITHM *query(void *provctx, int operation, int *no_cache)
 static void at_exit(warprsa_exit_link *link)
 {
     warprsa_context *context =
-        (warprsa_context *)((char *)link -
-                            offsetof(warprsa_context, exit_link));
+        WARPRSA_CONTAINER_OF(link, warprsa_context, exit_link);
     int cancellation = warprsa_cancellation_off();
 
     warprsa_instance_close(context);

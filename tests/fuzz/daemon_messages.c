@@ -167,8 +167,7 @@ static void send_descriptors(script *x)
     fds[2] = open("/dev/null", O_RDWR | O_CLOEXEC);
     (void)warprsa_message_send(x->control, &message, fds,
                                1 + fuzz_byte(&x->in) % WARPRSA_MESSAGE_FDS);
-    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
-        close(fds[i]);
+    warprsa_message_close_fds(fds);
 }
 
 /* A session of the script's, or NULL. */
@@ -236,9 +235,7 @@ static void ask_for_notifier(script *x, raw_client *s)
     if (fuzz_byte(&x->in) > 128 ||
         warprsa_message_receive(s->socket, &reply, fds) != WARPRSA_RECEIVED)
         return;
-    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+    warprsa_message_close_fds(fds);
 }
 
 static void request(script *x, raw_client *s)

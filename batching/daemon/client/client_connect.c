@@ -6,7 +6,6 @@
 #include "batching/daemon/client/client_connect.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "batching/base/clock.h"
 #include "batching/base/timed_lock.h"
@@ -181,9 +180,7 @@ static bool receive_reply(warprsa_client *client)
             ended = c == NULL;
             continue;
         }
-        for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
-            if (fds[i] >= 0)
-                close(fds[i]);
+        warprsa_message_close_fds(fds);
         explain_end(&message, received, why);
         if (received != WARPRSA_RECEIVED)
             warprsa_control_connection_close(control);

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "batching/daemon/wire/message.h"
 
@@ -70,9 +69,7 @@ static void put(warprsa_connection *c, const warprsa_message *message,
             warprsa_id_pool_release(&c->free_notifiers, message->number);
         fds[0] = -1;
     }
-    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+    warprsa_message_close_fds(fds);
 }
 
 /* With the lock held: receives what has come. */

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "batching/base/clock.h"
 #include "batching/daemon/client/busy.h"
@@ -182,9 +181,7 @@ warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
     if (!done)
         snprintf(why, why_size, "no connection to warprsad: %s",
                  strerror(errno));
-    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+    warprsa_message_close_fds(fds);
     if (done)
         return c;
     if (c != NULL) {

@@ -7,12 +7,12 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "batching/base/container_of.h"
 #include "batching/daemon/wire/message.h"
 
 enum {
@@ -154,8 +154,7 @@ static bool read_control_connection(control_connection *c)
 static void control_connection_ready(warprsa_event_source *source)
 {
     control_connection *c =
-        (control_connection *)((char *)source -
-                               offsetof(control_connection, source));
+        WARPRSA_CONTAINER_OF(source, control_connection, source);
 
     if (!c->has_ended)
         make_ready(c);
@@ -188,8 +187,7 @@ bool warprsa_admission_run_ready(warprsa_admission *a)
     warprsa_rounds_begin(&a->ready);
     while ((entry = warprsa_rounds_next(&a->ready)) != NULL) {
         control_connection *c =
-            (control_connection *)((char *)entry -
-                                   offsetof(control_connection, ready));
+            WARPRSA_CONTAINER_OF(entry, control_connection, ready);
 
         costly |= c->has_ended ? go_on_ending(c) : read_one(c);
     }

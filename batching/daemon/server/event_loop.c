@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/base/container_of.h"
 #include "batching/daemon/server/session_answers.h"
 #include "batching/daemon/server/session_turns.h"
 
@@ -33,8 +34,7 @@ enum {
 static void woken(warprsa_event_source *source)
 {
     warprsa_event_loop *loop =
-        (warprsa_event_loop *)((char *)source -
-                               offsetof(warprsa_event_loop, wake_source));
+        WARPRSA_CONTAINER_OF(source, warprsa_event_loop, wake_source);
     uint64_t count;
 
     while (read(loop->eventfd, &count, sizeof(count)) < 0 && errno == EINTR)
@@ -45,8 +45,7 @@ static void woken(warprsa_event_source *source)
 static void push_answered(warprsa_session_host *host, warprsa_pending *pending)
 {
     warprsa_event_loop *loop =
-        (warprsa_event_loop *)((char *)host -
-                               offsetof(warprsa_event_loop, host));
+        WARPRSA_CONTAINER_OF(host, warprsa_event_loop, host);
     warprsa_pending *top = NULL;
 
     /* Before the push: from then on the session may end, and so the loop. */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/base/container_of.h"
 
 enum {
     /* Keys, notifiers and requests of a closed session: about 1 us each. */
@@ -30,9 +31,6 @@ enum {
     /* A session's socket, memory, eventfd and process. */
     OWN_DESCRIPTORS = 4,
 };
-
-#define OF(source, member)                                                     \
-    ((warprsa_session *)((char *)(source)-offsetof(warprsa_session, member)))
 
 /* Two texts for the log that name the session's identity, if it has one. */
 #define FOR(session)                                                           \
@@ -334,20 +332,23 @@ static void is_gone(warprsa_session *s, const char *why)
 
 static void socket_ready(warprsa_event_source *source)
 {
-    is_gone(OF(source, socket_source), "end of the connection");
+    is_gone(WARPRSA_CONTAINER_OF(source, warprsa_session, socket_source),
+            "end of the connection");
 }
 
 /* The client's process has ended. A child may still hold the connection
  * open. */
 static void process_ready(warprsa_event_source *source)
 {
-    is_gone(OF(source, process_source), "end of the process");
+    is_gone(WARPRSA_CONTAINER_OF(source, warprsa_session, process_source),
+            "end of the process");
 }
 
 /* The client has written to the eventfd. */
 static void notified(warprsa_event_source *source)
 {
-    warprsa_session *s = OF(source, eventfd_source);
+    warprsa_session *s =
+        WARPRSA_CONTAINER_OF(source, warprsa_session, eventfd_source);
 
     if (s->closed)
         return;

@@ -6,6 +6,7 @@
 #include "batching/daemon/server/session_turns.h"
 
 #include "batching/base/clock.h"
+#include "batching/base/container_of.h"
 #include "batching/daemon/server/session_answers.h"
 #include "batching/daemon/server/session_messages.h"
 #include "batching/daemon/server/session_requests.h"
@@ -50,6 +51,5 @@ void warprsa_session_run_ready(warprsa_session_host *host)
 
     warprsa_rounds_begin(&host->ready);
     while ((entry = warprsa_rounds_next(&host->ready)) != NULL)
-        take_turn((warprsa_session *)((char *)entry -
-                                      offsetof(warprsa_session, ready)));
+        take_turn(WARPRSA_CONTAINER_OF(entry, warprsa_session, ready));
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "batching/base/own_fd.h"
 
@@ -150,4 +151,11 @@ warprsa_received warprsa_message_receive_of_client(int socket,
     if (got > 0)
         got = receive_with_sender(socket, message, sender, &flags, 0);
     return judge(got, message, flags);
+}
+
+void warprsa_message_close_fds(const int fds[WARPRSA_MESSAGE_FDS])
+{
+    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
 }

@@ -34,6 +34,9 @@ bool warprsa_message_send(int socket, warprsa_message *message, const int *fds,
 warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
                                          int fds[WARPRSA_MESSAGE_FDS]);
 
+/* Closes those that are there. Any thread. */
+void warprsa_message_close_fds(const int fds[WARPRSA_MESSAGE_FDS]);
+
 /*
  * For the daemon, on a socket with SO_PASSCRED that it alone reads from:
  * receives a message of a client's. *sender is the process that sent it, as the

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/base/container_of.h"
 
 enum {
     HANDSHAKE_MS = 10000,
@@ -256,9 +257,7 @@ static void make_ready(warprsa_remote_connection *c)
 
 static void ready(warprsa_event_source *source)
 {
-    make_ready((warprsa_remote_connection *)((char *)source -
-                                             offsetof(warprsa_remote_connection,
-                                                      source)));
+    make_ready(WARPRSA_CONTAINER_OF(source, warprsa_remote_connection, source));
 }
 
 /* Gives a newcomer a place; another stranger may have to leave for it. */
@@ -271,9 +270,7 @@ static void take_place(warprsa_remote_connection *c,
 
     if (goes == NULL)
         return;
-    other = (warprsa_remote_connection *)((char *)goes -
-                                          offsetof(warprsa_remote_connection,
-                                                   stranger));
+    other = WARPRSA_CONTAINER_OF(goes, warprsa_remote_connection, stranger);
     snprintf(other->http2->why, sizeof(other->http2->why),
              "made room for another stranger");
     other->ended = true;
@@ -345,9 +342,7 @@ void warprsa_remote_connection_run_ready(warprsa_remote_connection_host *host)
 
     warprsa_rounds_begin(&host->ready);
     while ((entry = warprsa_rounds_next(&host->ready)) != NULL)
-        run((warprsa_remote_connection *)((char *)entry -
-                                          offsetof(warprsa_remote_connection,
-                                                   ready)));
+        run(WARPRSA_CONTAINER_OF(entry, warprsa_remote_connection, ready));
 }
 
 /* Whether the peer may no longer be served; the reason is in *why. */

@@ -5,11 +5,11 @@
  */
 #include "batching/remote/server/operate.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "batching/base/clock.h"
+#include "batching/base/container_of.h"
 
 /* Writes what has gathered. False: no memory. */
 static bool write_results(warprsa_operate *s)
@@ -367,8 +367,7 @@ static void send_results(warprsa_operate *s)
 
 static warprsa_operate *owner_of(warprsa_upstream_session *session)
 {
-    return (warprsa_operate *)((char *)session -
-                               offsetof(warprsa_operate, session));
+    return WARPRSA_CONTAINER_OF(session, warprsa_operate, session);
 }
 
 /* The tables are as large as what was granted. */

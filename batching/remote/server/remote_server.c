@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/base/container_of.h"
 #include "batching/daemon/process/process_limits.h"
 #include "batching/remote/server/host_connection.h"
 #include "batching/remote/wire/address.h"
@@ -63,7 +64,7 @@ struct warprsa_remote_server {
 
 static network_thread *thread_of(warprsa_remote_connection_host *host)
 {
-    return (network_thread *)((char *)host - offsetof(network_thread, host));
+    return WARPRSA_CONTAINER_OF(host, network_thread, host);
 }
 
 static void log_line(warprsa_remote_connection_host *host, const char *line)
@@ -84,8 +85,7 @@ static void wake(network_thread *t)
 static void woken(warprsa_event_source *source)
 {
     network_thread *t =
-        (network_thread *)((char *)source -
-                           offsetof(network_thread, wake_source));
+        WARPRSA_CONTAINER_OF(source, network_thread, wake_source);
     uint64_t count;
 
     while (read(t->eventfd, &count, sizeof(count)) < 0 && errno == EINTR)
@@ -154,8 +154,7 @@ static void add_connection(network_thread *t, int socket,
 static void accept_some(warprsa_event_source *source)
 {
     network_thread *t =
-        (network_thread *)((char *)source -
-                           offsetof(network_thread, listen_source));
+        WARPRSA_CONTAINER_OF(source, network_thread, listen_source);
 
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         struct sockaddr_storage from;

@@ -6,13 +6,12 @@
 #include "batching/remote/server/upstream.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/base/container_of.h"
 #include "batching/daemon/wire/message.h"
 
 enum {
@@ -23,10 +22,6 @@ enum {
     NOTIFIER = 1,      /* the number of a session's one notifier */
     DRAIN_BYTES = 512, /* of a notifier, a byte for up to 32 answers */
 };
-
-#define OF(source, member)                                                     \
-    ((warprsa_upstream_session *)((char *)(source)-offsetof(                   \
-        warprsa_upstream_session, member)))
 
 static void lose(warprsa_upstream_session *s, const char *why)
 {
@@ -40,7 +35,8 @@ static void lose(warprsa_upstream_session *s, const char *why)
 
 static void notified(warprsa_event_source *source)
 {
-    warprsa_upstream_session *s = OF(source, notifier_source);
+    warprsa_upstream_session *s =
+        WARPRSA_CONTAINER_OF(source, warprsa_upstream_session, notifier_source);
     char bytes[DRAIN_BYTES];
     ssize_t got;
 
@@ -71,7 +67,8 @@ static void take_notifier(warprsa_upstream_session *s, int fd)
 /* The session's socket brings the notifier, once, and ends with the session. */
 static void socket_ready(warprsa_event_source *source)
 {
-    warprsa_upstream_session *s = OF(source, socket_source);
+    warprsa_upstream_session *s =
+        WARPRSA_CONTAINER_OF(source, warprsa_upstream_session, socket_source);
     int fds[WARPRSA_MESSAGE_FDS];
     warprsa_message message;
 
@@ -81,13 +78,11 @@ static void socket_ready(warprsa_event_source *source)
     case WARPRSA_NOTHING_YET:
         return;
     case WARPRSA_RECEIVED:
-        for (unsigned i = 1; i < WARPRSA_MESSAGE_FDS; i++)
-            if (fds[i] >= 0)
-                close(fds[i]);
-        if (!s->is_open)
+        if (!s->is_open) {
             take_notifier(s, fds[0]);
-        else if (fds[0] >= 0)
-            close(fds[0]);
+            fds[0] = -1;
+        }
+        warprsa_message_close_fds(fds);
         return;
     default:
         lose(s, "warprsad has ended the session; its log says why");
@@ -171,9 +166,7 @@ static void take_reply(warprsa_upstream *u, const warprsa_message *message,
     }
     if (message->type == WARPRSA_MESSAGE_WELCOME)
         (void)warprsa_control_connection_attached(&u->control, message->number);
-    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+    warprsa_message_close_fds(fds);
     if (s != NULL)
         lose(s, "warprsad has no room for this session; its log says why");
 }
@@ -181,8 +174,7 @@ static void take_reply(warprsa_upstream *u, const warprsa_message *message,
 static void control_ready(warprsa_event_source *source)
 {
     warprsa_upstream *u =
-        (warprsa_upstream *)((char *)source -
-                             offsetof(warprsa_upstream, source));
+        WARPRSA_CONTAINER_OF(source, warprsa_upstream, source);
     int fds[WARPRSA_MESSAGE_FDS];
     warprsa_message message;
 
@@ -275,7 +267,7 @@ void warprsa_upstream_session_close(warprsa_upstream_session *s)
 
 static warprsa_upstream *upstream_of(warprsa_upstream_session *own)
 {
-    return (warprsa_upstream *)((char *)own - offsetof(warprsa_upstream, own));
+    return WARPRSA_CONTAINER_OF(own, warprsa_upstream, own);
 }
 
 static void own_opened(warprsa_upstream_session *s)

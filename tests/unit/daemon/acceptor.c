@@ -225,9 +225,7 @@ static void take_offer(int fd)
     if (!becomes_readable(fd) ||
         warprsa_message_receive(fd, &message, fds) != WARPRSA_RECEIVED)
         _exit(1);
-    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+    warprsa_message_close_fds(fds);
 }
 
 /* Many sessions were offered over a connection that ends: they are freed one in
