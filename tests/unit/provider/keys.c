@@ -16,7 +16,7 @@
 
 #include "tests/unit/support/module_context.h"
 #include "tests/unit/support/open_files.h"
-#include "tests/unit/support/provider_support.h"
+#include "tests/unit/support/provider_subject.h"
 
 static const char *provider_name(const OSSL_PROVIDER *provider)
 {
@@ -51,16 +51,11 @@ static void homes_of_keys(void **state)
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(subject, "RSA", 1024, 2);
     EVP_PKEY *read = key_in(subject, key), *oracle = key_in(NULL, key);
-    EVP_PKEY *built = NULL;
-    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(subject, "RSA", NULL);
-    OSSL_PARAM *params = NULL;
+    EVP_PKEY *built = key_from_numbers(subject, NULL, key, EVP_PKEY_KEYPAIR,
+                                       EVP_PKEY_KEYPAIR);
     EVP_SIGNATURE *signature = EVP_SIGNATURE_fetch(subject, "RSA", NULL);
     EVP_ASYM_CIPHER *cipher = EVP_ASYM_CIPHER_fetch(subject, "RSA", NULL);
 
-    assert_int_equal(EVP_PKEY_todata(key, EVP_PKEY_KEYPAIR, &params), 1);
-    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
-    assert_int_equal(EVP_PKEY_fromdata(ctx, &built, EVP_PKEY_KEYPAIR, params),
-                     1);
     assert_string_equal(provider_name(EVP_PKEY_get0_provider(key)), "warprsa");
     assert_string_equal(provider_name(EVP_PKEY_get0_provider(read)), "default");
     assert_string_equal(provider_name(EVP_PKEY_get0_provider(built)),
@@ -73,8 +68,6 @@ static void homes_of_keys(void **state)
     assert_counted(subject, 1, 0);
     EVP_SIGNATURE_free(signature);
     EVP_ASYM_CIPHER_free(cipher);
-    OSSL_PARAM_free(params);
-    EVP_PKEY_CTX_free(ctx);
     EVP_PKEY_free(built);
     EVP_PKEY_free(oracle);
     EVP_PKEY_free(read);
@@ -114,22 +107,6 @@ static void own_keymgmt(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
-static EVP_PKEY *public_half(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
-                             const char *query)
-{
-    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, "RSA", query);
-    OSSL_PARAM *params = NULL;
-    EVP_PKEY *half = NULL;
-
-    assert_int_equal(EVP_PKEY_todata(key, EVP_PKEY_PUBLIC_KEY, &params), 1);
-    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
-    assert_int_equal(EVP_PKEY_fromdata(ctx, &half, EVP_PKEY_PUBLIC_KEY, params),
-                     1);
-    OSSL_PARAM_free(params);
-    EVP_PKEY_CTX_free(ctx);
-    return half;
-}
-
 static void public_keys(void **state)
 {
     static const char *const queries[] = {NULL, "warprsa.keymgmt=yes"};
@@ -140,7 +117,8 @@ static void public_keys(void **state)
     assert_int_equal(sign_with(NULL, key, 0, signature, sizeof(signature)),
                      sizeof(signature));
     for (unsigned i = 0; i < 2; i++) {
-        EVP_PKEY *half = public_half(subject, key, queries[i]);
+        EVP_PKEY *half = key_from_numbers(
+            subject, queries[i], key, EVP_PKEY_PUBLIC_KEY, EVP_PKEY_PUBLIC_KEY);
         EVP_PKEY *copy = EVP_PKEY_dup(half);
         EVP_MD_CTX *ctx = EVP_MD_CTX_new();
         unsigned char unmade[128];
@@ -194,29 +172,13 @@ static EVP_PKEY *without_crt(EVP_PKEY *key)
     return bare;
 }
 
-/* The same key in the subject by its parameters: PEM has no form for a key
- * without CRT parameters. */
-static EVP_PKEY *by_params(OSSL_LIB_CTX *libctx, EVP_PKEY *key)
-{
-    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, "RSA", NULL);
-    OSSL_PARAM *params = NULL;
-    EVP_PKEY *copy = NULL;
-
-    assert_int_equal(EVP_PKEY_todata(key, EVP_PKEY_KEYPAIR, &params), 1);
-    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
-    assert_int_equal(EVP_PKEY_fromdata(ctx, &copy, EVP_PKEY_KEYPAIR, params),
-                     1);
-    OSSL_PARAM_free(params);
-    EVP_PKEY_CTX_free(ctx);
-    return copy;
-}
-
 /* Operations with a key that no engine takes are computed by libcrypto, and
  * counted with that reason. */
 static void assert_unsupported(EVP_PKEY *key)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
-    EVP_PKEY *copy = by_params(subject, key);
+    EVP_PKEY *copy = key_from_numbers(subject, NULL, key, EVP_PKEY_KEYPAIR,
+                                      EVP_PKEY_KEYPAIR);
 
     assert_true(signs_right(subject, copy, key));
     assert_true(signs_right(subject, copy, key));
@@ -259,29 +221,24 @@ static void pss_key(void **state)
  * the default provider's. */
 static void paddings_of_signatures(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
-    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
-    EVP_PKEY *copy = key_in(subject, key);
     unsigned char ours[128], theirs[128];
 
-    assert_int_equal(
-        sign_with(subject, copy, RSA_PKCS1_PSS_PADDING, ours, sizeof(ours)),
-        sizeof(ours));
-    assert_true(is_right(key, RSA_PKCS1_PSS_PADDING, ours, sizeof(ours)));
+    assert_int_equal(sign_with(subject, subject_key, RSA_PKCS1_PSS_PADDING,
+                               ours, sizeof(ours)),
+                     sizeof(ours));
+    assert_true(
+        is_right(oracle_key, RSA_PKCS1_PSS_PADDING, ours, sizeof(ours)));
     static const int paddings[] = {RSA_PKCS1_PADDING, RSA_X931_PADDING};
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(
-            sign_with(subject, copy, paddings[i], ours, sizeof(ours)),
+            sign_with(subject, subject_key, paddings[i], ours, sizeof(ours)),
             sizeof(ours));
         assert_int_equal(
-            sign_with(NULL, key, paddings[i], theirs, sizeof(theirs)),
+            sign_with(NULL, oracle_key, paddings[i], theirs, sizeof(theirs)),
             sizeof(theirs));
         assert_memory_equal(ours, theirs, sizeof(ours));
     }
     assert_counted(subject, 3, 0);
-    EVP_PKEY_free(copy);
-    EVP_PKEY_free(key);
-    OSSL_LIB_CTX_free(subject);
 }
 
 /* The result of a decryption: its return value, and the output if that is 1. */
@@ -313,12 +270,11 @@ static opened decrypt_with(OSSL_LIB_CTX *libctx, EVP_PKEY *key, int padding,
     return out;
 }
 
-static void assert_opens_alike(OSSL_LIB_CTX *subject, EVP_PKEY *copy,
-                               EVP_PKEY *key, int padding,
-                               const unsigned char *sealed, size_t length)
+static void assert_opens_alike(int padding, const unsigned char *sealed,
+                               size_t length)
 {
-    opened ours = decrypt_with(subject, copy, padding, sealed, length);
-    opened theirs = decrypt_with(NULL, key, padding, sealed, length);
+    opened ours = decrypt_with(subject, subject_key, padding, sealed, length);
+    opened theirs = decrypt_with(NULL, oracle_key, padding, sealed, length);
 
     assert_int_equal(ours.result, theirs.result);
     assert_int_equal(ours.length, theirs.length);
@@ -327,9 +283,9 @@ static void assert_opens_alike(OSSL_LIB_CTX *subject, EVP_PKEY *copy,
         assert_memory_equal(ours.text, theirs.text, ours.length);
 }
 
-static void seal(EVP_PKEY *key, int padding, unsigned char sealed[128])
+static void seal(int padding, unsigned char sealed[128])
 {
-    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(NULL, oracle_key, NULL);
     size_t length = 128;
 
     assert_int_equal(EVP_PKEY_encrypt_init(ctx), 1);
@@ -345,62 +301,51 @@ static void seal(EVP_PKEY *key, int padding, unsigned char sealed[128])
 static void decryptions(void **state)
 {
     static const int paddings[] = {RSA_PKCS1_PADDING, RSA_PKCS1_OAEP_PADDING};
-    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
-    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
-    EVP_PKEY *copy = key_in(subject, key);
     unsigned char sealed[128];
 
     for (unsigned i = 0; i < 2; i++) {
         opened out;
 
-        seal(key, paddings[i], sealed);
-        out = decrypt_with(subject, copy, paddings[i], sealed, sizeof(sealed));
+        seal(paddings[i], sealed);
+        out = decrypt_with(subject, subject_key, paddings[i], sealed,
+                           sizeof(sealed));
         assert_int_equal(out.result, 1);
         assert_int_equal(out.length, sizeof(support_message));
         assert_memory_equal(out.text, support_message, out.length);
         for (unsigned spoiled = 1; spoiled < 6; spoiled++) {
             sealed[127 - spoiled] ^= 1;
-            assert_opens_alike(subject, copy, key, paddings[i], sealed,
-                               sizeof(sealed));
+            assert_opens_alike(paddings[i], sealed, sizeof(sealed));
         }
     }
     assert_counted(subject, 12, 0);
-    EVP_PKEY_free(copy);
-    EVP_PKEY_free(key);
-    OSSL_LIB_CTX_free(subject);
 }
 
 /* Numbers without padding: short ones, results with leading zeros, the largest
  * one, and those that are too large. */
 static void raw_decryptions(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
-    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
-    EVP_PKEY *copy = key_in(subject, key);
     unsigned char sealed[129] = {0};
     BIGNUM *n = NULL;
 
-    assert_int_equal(EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_N, &n), 1);
+    assert_int_equal(
+        EVP_PKEY_get_bn_param(oracle_key, OSSL_PKEY_PARAM_RSA_N, &n), 1);
     for (int number = 0; number < 3; number++) {
         sealed[127] = (unsigned char)number;
-        assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed, 128);
-        assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed + 120, 8);
+        assert_opens_alike(RSA_NO_PADDING, sealed, 128);
+        assert_opens_alike(RSA_NO_PADDING, sealed + 120, 8);
     }
     assert_counted(subject, 6, 0);
     assert_true(BN_sub_word(n, 1));
     assert_int_equal(BN_bn2binpad(n, sealed, 128), 128);
-    assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed, 128);
+    assert_opens_alike(RSA_NO_PADDING, sealed, 128);
     assert_counted(subject, 7, 0);
     /* n itself and more: an error, and no operation. */
     assert_true(BN_add_word(n, 1));
     assert_int_equal(BN_bn2binpad(n, sealed, 128), 128);
-    assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed, 128);
-    assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed, 129);
+    assert_opens_alike(RSA_NO_PADDING, sealed, 128);
+    assert_opens_alike(RSA_NO_PADDING, sealed, 129);
     assert_counted(subject, 7, 0);
     BN_free(n);
-    EVP_PKEY_free(copy);
-    EVP_PKEY_free(key);
-    OSSL_LIB_CTX_free(subject);
 }
 
 static int signs_md4(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
@@ -422,10 +367,8 @@ static int signs_md4(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
  * if the program has loaded that provider. */
 static void legacy_digest(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     OSSL_LIB_CTX *oracle = OSSL_LIB_CTX_new();
-    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
-    EVP_PKEY *copy = key_in(subject, key);
+    EVP_PKEY *key = key_in(NULL, oracle_key);
     OSSL_PROVIDER *needed[3] = {OSSL_PROVIDER_load(oracle, "default"),
                                 OSSL_PROVIDER_load(oracle, "legacy"), NULL};
     unsigned char ours[128], theirs[128];
@@ -434,10 +377,10 @@ static void legacy_digest(void **state)
         ERR_clear_error();
         print_message("no legacy provider here\n");
     } else {
-        assert_false(signs_md4(subject, copy, ours));
+        assert_false(signs_md4(subject, subject_key, ours));
         needed[2] = OSSL_PROVIDER_load(subject, "legacy");
         assert_non_null(needed[2]);
-        assert_true(signs_md4(subject, copy, ours));
+        assert_true(signs_md4(subject, subject_key, ours));
         assert_true(signs_md4(oracle, key, theirs));
         assert_memory_equal(ours, theirs, sizeof(ours));
         assert_counted(subject, 1, 0);
@@ -445,66 +388,45 @@ static void legacy_digest(void **state)
     for (unsigned i = 0; i < 3; i++)
         if (needed[i] != NULL)
             OSSL_PROVIDER_unload(needed[i]);
-    EVP_PKEY_free(copy);
     EVP_PKEY_free(key);
     OSSL_LIB_CTX_free(oracle);
-    OSSL_LIB_CTX_free(subject);
 }
 
 /* route = cpu: the same results, without a queue. */
 static void route_cpu(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open("engine = host\nroute = cpu\n");
-    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
-    EVP_PKEY *copy = key_in(subject, key);
     unsigned char sealed[128];
 
     for (unsigned i = 0; i < 40;
          i++) /* libcrypto makes a new blinding every 32 uses */
-        assert_true(signs_right(subject, copy, key));
-    seal(key, RSA_PKCS1_OAEP_PADDING, sealed);
-    assert_opens_alike(subject, copy, key, RSA_PKCS1_OAEP_PADDING, sealed, 128);
-    assert_opens_alike(subject, copy, key, RSA_PKCS1_PADDING, sealed, 128);
-    assert_opens_alike(subject, copy, key, RSA_NO_PADDING, sealed, 128);
+        assert_true(signs_right(subject, subject_key, oracle_key));
+    seal(RSA_PKCS1_OAEP_PADDING, sealed);
+    assert_opens_alike(RSA_PKCS1_OAEP_PADDING, sealed, 128);
+    assert_opens_alike(RSA_PKCS1_PADDING, sealed, 128);
+    assert_opens_alike(RSA_NO_PADDING, sealed, 128);
     assert_counted(subject, 0, 43);
     assert_int_equal(counter_of(subject, "warprsa-cpu-route"), 43);
     assert_int_equal(counter_of(subject, "warprsa-keys"), 0);
-    EVP_PKEY_free(copy);
-    EVP_PKEY_free(key);
-    OSSL_LIB_CTX_free(subject);
 }
 
 /* route = auto: the operations of a single caller stay on the CPU, and no
  * thread is started. */
 static void route_auto_alone(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open("engine = host\n");
-    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
-    EVP_PKEY *copy = key_in(subject, key);
     unsigned threads = count_entries("/proc/self/task");
 
     assert_true(threads > 0);
-    assert_true(signs_right(subject, copy, key));
+    assert_true(signs_right(subject, subject_key, oracle_key));
     assert_counted(subject, 0, 1);
     assert_int_equal(counter_of(subject, "warprsa-cpu-route"), 1);
     assert_int_equal(count_entries("/proc/self/task"), threads);
-    EVP_PKEY_free(copy);
-    EVP_PKEY_free(key);
-    OSSL_LIB_CTX_free(subject);
 }
 
 static void no_engine(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open("engine = none\nroute = gpu\n");
-    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
-    EVP_PKEY *copy = key_in(subject, key);
-
-    assert_true(signs_right(subject, copy, key));
+    assert_true(signs_right(subject, subject_key, oracle_key));
     assert_counted(subject, 0, 1);
     assert_int_equal(counter_of(subject, "warprsa-cpu-no-device"), 1);
-    EVP_PKEY_free(copy);
-    EVP_PKEY_free(key);
-    OSSL_LIB_CTX_free(subject);
 }
 
 /* There is no descriptor and no thread before the first private operation:
@@ -552,12 +474,10 @@ static void status_of(OSSL_LIB_CTX *subject, char text[512])
 /* The line that answers "Am I really using the GPU?". */
 static void status_line(void **state)
 {
-    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
-    EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
-    EVP_PKEY *bare = without_crt(key);
-    EVP_PKEY *copy = key_in(subject, key),
-             *unsupported = by_params(subject, bare);
+    EVP_PKEY *bare = without_crt(oracle_key);
+    EVP_PKEY *unsupported = key_from_numbers(
+        subject, NULL, bare, EVP_PKEY_KEYPAIR, EVP_PKEY_KEYPAIR);
     char text[512];
 
     for (const OSSL_PARAM *known = OSSL_PROVIDER_gettable_params(provider);
@@ -573,17 +493,14 @@ static void status_line(void **state)
     }
     status_of(subject, text);
     assert_string_equal(text, "no private operation yet");
-    assert_true(signs_right(subject, copy, key));
+    assert_true(signs_right(subject, subject_key, oracle_key));
     assert_true(signs_right(subject, unsupported, bare));
     status_of(subject, text);
     assert_non_null(strstr(text, ": 1 operations on the device, 1 on the CPU, "
                                  "unsupported-key 1"));
-    EVP_PKEY_free(copy);
     EVP_PKEY_free(unsupported);
     EVP_PKEY_free(bare);
-    EVP_PKEY_free(key);
     OSSL_PROVIDER_unload(provider);
-    OSSL_LIB_CTX_free(subject);
 }
 
 /* A key from import to its end, when every copy is wiped. Two keys with the
@@ -643,6 +560,9 @@ static void the_same_key_a_thousand_times(void **state)
 
 int main(void)
 {
+#define WITH_SUBJECT(name, settings)                                           \
+    cmocka_unit_test_prestate_setup_teardown(name, host_subject_setup,         \
+                                             host_subject_teardown, settings)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_library_contexts),
         cmocka_unit_test(homes_of_keys),
@@ -650,15 +570,15 @@ int main(void)
         cmocka_unit_test(public_keys),
         cmocka_unit_test(unsupported_keys),
         cmocka_unit_test(pss_key),
-        cmocka_unit_test(paddings_of_signatures),
-        cmocka_unit_test(decryptions),
-        cmocka_unit_test(raw_decryptions),
-        cmocka_unit_test(legacy_digest),
-        cmocka_unit_test(route_cpu),
-        cmocka_unit_test(route_auto_alone),
-        cmocka_unit_test(no_engine),
+        WITH_SUBJECT(paddings_of_signatures, NULL),
+        WITH_SUBJECT(decryptions, NULL),
+        WITH_SUBJECT(raw_decryptions, NULL),
+        WITH_SUBJECT(legacy_digest, NULL),
+        WITH_SUBJECT(route_cpu, "engine = host\nroute = cpu\n"),
+        WITH_SUBJECT(route_auto_alone, "engine = host\n"),
+        WITH_SUBJECT(no_engine, "engine = none\nroute = gpu\n"),
         cmocka_unit_test(nothing_opened_at_load),
-        cmocka_unit_test(status_line),
+        WITH_SUBJECT(status_line, NULL),
         cmocka_unit_test(keys_wiped),
         cmocka_unit_test(the_same_key_a_thousand_times),
     };

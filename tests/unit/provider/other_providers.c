@@ -148,22 +148,6 @@ static int token_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
 
 /* ---- tests ---- */
 
-static EVP_PKEY *from_numbers(OSSL_LIB_CTX *libctx, const char *query,
-                              EVP_PKEY *key, int selection)
-{
-    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, "RSA", query);
-    OSSL_PARAM *params = NULL;
-    EVP_PKEY *made = NULL;
-
-    assert_int_equal(EVP_PKEY_todata(key, selection, &params), 1);
-    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
-    assert_int_equal(EVP_PKEY_fromdata(ctx, &made, EVP_PKEY_KEYPAIR, params),
-                     1);
-    OSSL_PARAM_free(params);
-    EVP_PKEY_CTX_free(ctx);
-    return made;
-}
-
 static int signs_plain(OSSL_LIB_CTX *libctx, EVP_PKEY *key, const char *query)
 {
     EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(libctx, key, query);
@@ -193,8 +177,8 @@ static void keys_of_another_provider(void **state)
     token = OSSL_PROVIDER_load(subject, "token");
     assert_non_null(token);
     for (unsigned i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
-        key = from_numbers(subject, "provider=token", hidden,
-                           EVP_PKEY_PUBLIC_KEY);
+        key = key_from_numbers(subject, "provider=token", hidden,
+                               EVP_PKEY_PUBLIC_KEY, EVP_PKEY_KEYPAIR);
         token_signatures = 0;
         assert_true(signs_plain(subject, key, queries[i]));
         assert_int_equal(token_signatures, 1);
@@ -202,7 +186,8 @@ static void keys_of_another_provider(void **state)
     }
     assert_counted(subject, 0, 0);
     /* A key with all of its numbers is still ours to compute. */
-    key = from_numbers(subject, "provider=default", hidden, EVP_PKEY_KEYPAIR);
+    key = key_from_numbers(subject, "provider=default", hidden,
+                           EVP_PKEY_KEYPAIR, EVP_PKEY_KEYPAIR);
     assert_true(signs_plain(subject, key, "?warprsa.offload=yes"));
     assert_counted(subject, 1, 0);
     EVP_PKEY_free(key);
@@ -217,7 +202,8 @@ static void public_numbers(void **state)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
-    EVP_PKEY *half = from_numbers(subject, NULL, key, EVP_PKEY_PUBLIC_KEY);
+    EVP_PKEY *half = key_from_numbers(subject, NULL, key, EVP_PKEY_PUBLIC_KEY,
+                                      EVP_PKEY_KEYPAIR);
 
     assert_int_equal(EVP_PKEY_eq(half, key), 1);
     EVP_PKEY_free(half);

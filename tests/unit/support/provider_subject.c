@@ -29,7 +29,7 @@ void subject_free(void)
 int host_subject_setup(void **state)
 {
     oracle_key = key_make(NULL, "RSA", 1024, 2);
-    subject_set(subject_open(HOST_ENGINE));
+    subject_set(subject_open(*state != NULL ? *state : HOST_ENGINE));
     return 0;
 }
 

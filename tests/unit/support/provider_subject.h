@@ -26,8 +26,9 @@ extern EVP_PKEY *subject_key; /* the same key in the subject */
 void subject_set(OSSL_LIB_CTX *libctx);
 void subject_free(void);
 
-/* Set-up and tear-down of a group of tests: one subject with the engine on the
- * CPU for all of them. */
+/* Set-up and tear-down of a test, or of a group with one subject for all of
+ * them. Its settings are the text at *state, or those of the engine on the CPU
+ * where that is NULL. */
 int host_subject_setup(void **state);
 int host_subject_teardown(void **state);
 

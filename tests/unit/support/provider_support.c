@@ -134,6 +134,21 @@ EVP_PKEY *key_in(OSSL_LIB_CTX *libctx, EVP_PKEY *key)
     return copy;
 }
 
+EVP_PKEY *key_from_numbers(OSSL_LIB_CTX *libctx, const char *query,
+                           EVP_PKEY *key, int numbers, int given_as)
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, "RSA", query);
+    OSSL_PARAM *params = NULL;
+    EVP_PKEY *made = NULL;
+
+    assert_int_equal(EVP_PKEY_todata(key, numbers, &params), 1);
+    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
+    assert_int_equal(EVP_PKEY_fromdata(ctx, &made, given_as, params), 1);
+    OSSL_PARAM_free(params);
+    EVP_PKEY_CTX_free(ctx);
+    return made;
+}
+
 EVP_PKEY *key_make(OSSL_LIB_CTX *libctx, const char *type, size_t bits,
                    size_t primes)
 {

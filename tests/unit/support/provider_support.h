@@ -48,6 +48,13 @@ void assert_counted(OSSL_LIB_CTX *subject, uint64_t gpu, uint64_t cpu);
 /* The same key in another context, which reads it from PEM. */
 EVP_PKEY *key_in(OSSL_LIB_CTX *libctx, EVP_PKEY *key);
 
+/* A key of these numbers of an RSA key, all (EVP_PKEY_KEYPAIR) or the public
+ * ones (EVP_PKEY_PUBLIC_KEY), given as a whole key or as half of one, to the
+ * provider that `query` chooses; NULL: any. PEM has no form for a key without
+ * CRT parameters. */
+EVP_PKEY *key_from_numbers(OSSL_LIB_CTX *libctx, const char *query,
+                           EVP_PKEY *key, int numbers, int given_as);
+
 /* A new key of type "RSA" or "RSA-PSS" in a context. */
 EVP_PKEY *key_make(OSSL_LIB_CTX *libctx, const char *type, size_t bits,
                    size_t primes);
