@@ -330,7 +330,8 @@ static void run(warprsa_remote_connection *c)
         make_ready(c);
 }
 
-void warprsa_remote_connection_flush(warprsa_remote_connection *c)
+/* Writes what is ready; the connection may have `ended` after this. */
+static void flush(warprsa_remote_connection *c)
 {
     if (!c->ended)
         watch(c, warprsa_http2_flush(c->http2));
@@ -438,14 +439,14 @@ void warprsa_remote_connection_tick(warprsa_remote_connection *c,
         warprsa_http2_go_away(c->http2);
     }
     (void)warprsa_http2_keep_alive(c->http2, now_ns, QUIET_MS);
-    warprsa_remote_connection_flush(c);
+    flush(c);
 }
 
 void warprsa_remote_connection_written(warprsa_operate *session)
 {
     warprsa_remote_connection *c = connection_of(session->stream);
 
-    warprsa_remote_connection_flush(c);
+    flush(c);
     if (!c->ended && c->http2->unread)
         make_ready(c);
 }

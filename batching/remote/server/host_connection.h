@@ -77,9 +77,6 @@ warprsa_remote_connection_new(warprsa_remote_connection_host *host, int socket,
  */
 void warprsa_remote_connection_run_ready(warprsa_remote_connection_host *host);
 
-/* Writes what is ready; the connection may have `ended` after this. */
-void warprsa_remote_connection_flush(warprsa_remote_connection *connection);
-
 /* To be called twice a second: handles what depends on time. */
 void warprsa_remote_connection_tick(warprsa_remote_connection *connection,
                                     uint64_t now_ns);

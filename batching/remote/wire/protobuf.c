@@ -146,12 +146,7 @@ size_t warprsa_protobuf_number_size(uint32_t field, uint64_t value)
     return number_bytes((uint64_t)field << 3) + number_bytes(value);
 }
 
-size_t warprsa_protobuf_head_size(uint32_t field, size_t size)
-{
-    return number_bytes((uint64_t)field << 3) + number_bytes(size);
-}
-
 size_t warprsa_protobuf_bytes_size(uint32_t field, size_t size)
 {
-    return warprsa_protobuf_head_size(field, size) + size;
+    return number_bytes((uint64_t)field << 3) + number_bytes(size) + size;
 }

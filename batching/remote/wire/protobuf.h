@@ -59,9 +59,8 @@ void warprsa_protobuf_put_bytes(warprsa_protobuf_writer *writer, uint32_t field,
 void warprsa_protobuf_put_head(warprsa_protobuf_writer *writer, uint32_t field,
                                size_t size);
 
-/* How many bytes those write; of a field with bytes, and with a head alone. */
+/* How many bytes those write. */
 size_t warprsa_protobuf_number_size(uint32_t field, uint64_t value);
 size_t warprsa_protobuf_bytes_size(uint32_t field, size_t size);
-size_t warprsa_protobuf_head_size(uint32_t field, size_t size);
 
 #endif
