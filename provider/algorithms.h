@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The RSA algorithms that a provider context offers: tables of functions of
- * ours, and the functions of the wrapped default provider that they call. Types
- * only: dispatch.h fills them in.
+ * The RSA algorithms that a provider context offers: tables of this module's
+ * functions, and the functions of the wrapped default provider that they call.
+ * Types only: dispatch.h fills them in.
  */
 #ifndef WARPRSA_PROVIDER_ALGORITHMS_H
 #define WARPRSA_PROVIDER_ALGORITHMS_H
@@ -13,16 +13,16 @@
 #include "provider/function_ids.h"
 
 enum {
-    /* Algorithms of one operation at most. OpenSSL 3.5 has 15 RSA signatures,
-     * more than any operation of another version. */
+    /* Algorithms per operation at most. OpenSSL 3.5 has 15 RSA signatures, the
+     * most of any version and operation. */
     WARPRSA_ALGORITHMS_MAX = 24,
     WARPRSA_KEY_TYPES = 2, /* RSA and RSA-PSS */
 };
 
-/* The functions that we know of a signature: X(ID, name). The first three
+/* The signature functions that this module knows: X(ID, name). The first three
  * depend on the algorithm or on the provider context, not only on a signature
- * context; so does QUERY_KEY_TYPES, which is not among them because it is
- * given neither. */
+ * context. So does QUERY_KEY_TYPES, which is not listed because it is given
+ * neither. */
 #define WARPRSA_SIGNATURE_FUNCTIONS(X)                                         \
     X(NEWCTX, newctx)                                                          \
     X(GETTABLE_CTX_PARAMS, gettable_ctx_params)                                \
@@ -56,7 +56,7 @@ enum {
     X(SET_CTX_MD_PARAMS, set_ctx_md_params)                                    \
     X(SETTABLE_CTX_MD_PARAMS, settable_ctx_md_params)
 
-/* Those of an asymmetric cipher. */
+/* The functions of an asymmetric cipher. */
 #define WARPRSA_CIPHER_FUNCTIONS(X)                                            \
     X(NEWCTX, newctx)                                                          \
     X(GETTABLE_CTX_PARAMS, gettable_ctx_params)                                \
@@ -70,7 +70,7 @@ enum {
     X(GET_CTX_PARAMS, get_ctx_params)                                          \
     X(SET_CTX_PARAMS, set_ctx_params)
 
-/* Those of KEYMGMT that ours call. */
+/* The functions of the wrapped KEYMGMT that this module calls. */
 #define WARPRSA_KEYMGMT_FUNCTIONS(X)                                           \
     X(NEW, new)                                                                \
     X(GETTABLE_PARAMS, gettable_params)                                        \
@@ -94,7 +94,7 @@ enum {
     OSSL_FUNC_asym_cipher_##name##_fn *(name);
 #define WARPRSA_KEYMGMT_FIELD(ID, name) OSSL_FUNC_keymgmt_##name##_fn *(name);
 
-/* Functions of the wrapped provider; NULL where it has none. */
+/* Functions of the wrapped provider; NULL: it has none. */
 typedef struct warprsa_signature_functions {
     WARPRSA_SIGNATURE_FUNCTIONS(WARPRSA_SIGNATURE_FIELD)
 } warprsa_signature_functions;
@@ -121,9 +121,9 @@ typedef struct warprsa_algorithms {
     warprsa_keymgmt_functions keymgmts[WARPRSA_KEY_TYPES];
 } warprsa_algorithms;
 
-/* A function is not told which algorithm it is called for, so those that have
- * to know are made for each index: X(INDEX) for each one below
- * WARPRSA_ALGORITHMS_MAX. */
+/* A function is not told which algorithm it is called for. So functions that
+ * depend on the algorithm are made for each index: X(INDEX) for each index
+ * below WARPRSA_ALGORITHMS_MAX. */
 #define WARPRSA_EACH_ALGORITHM(X)                                              \
     X(0)                                                                       \
     X(1)                                                                       \

@@ -15,7 +15,7 @@
 
 typedef OSSL_FUNC_asym_cipher_encrypt_init_fn init_fn;
 
-/* A cipher context of ours. */
+/* This module's cipher context. */
 typedef struct cipher {
     warprsa_context *context;
     const warprsa_cipher_functions *functions; /* of `wrapped` */
@@ -77,8 +77,8 @@ static void *dupctx(void *ctx)
 
 /* ---- beginning, and digests of the caller's library context ---- */
 
-/* A context of the caller's default provider, begun as ours was, with what has
- * been set there unless `fresh`, and with `params`. */
+/* Makes a context of the caller's default provider and begins it as ours was,
+ * with `params` and, unless `fresh`, with ours' settings. */
 static void *begin_in_callers(const cipher *ours, bool fresh,
                               const OSSL_PARAM params[])
 {
@@ -101,9 +101,10 @@ static void *begin_in_callers(const cipher *ours, bool fresh,
 }
 
 /*
- * Ends an attempt that began with ERR_set_mark() and ended with `result`. Where
- * it has failed for a digest that our library context may not have, it is made
- * again in the caller's. The errors that stay are those of the first attempt.
+ * Ends an attempt that began with ERR_set_mark() and ended with `result`. If it
+ * failed for a digest that our library context may not have, the attempt is
+ * repeated in the caller's. The errors that stay are those of the first
+ * attempt.
  */
 static int settle(cipher *ours, int result, bool fresh,
                   const OSSL_PARAM params[])

@@ -26,11 +26,11 @@
 #include "provider/fork.h"
 
 enum {
-    /* A job that was resumed this often without an answer begins to measure
-     * its pauses. */
+    /* A job that was resumed so often without an answer begins to measure its
+     * pauses. */
     UNTIMED_PAUSES = 1000,
-    /* A pause that ends sooner was none, or its thread has nothing else to do:
-     * the thread then sleeps for NAP_NS. */
+    /* If a pause ends sooner, the job did not pause or its thread has nothing
+     * else to do: the thread then sleeps for NAP_NS. */
     SHORT_PAUSE_NS = 2000,
     NAP_NS = 50000,
     /* The end of a wait ctx waits for its callback in this many attempts, of
@@ -42,10 +42,10 @@ enum {
 /*
  * One per wait ctx, from its first request to its end. The wait ctx holds a
  * reference, and so does the queue for each request until it has called wake()
- * or drop(). An answer is there before anyone is told of it, so a wake() may
- * come when its request has ended, when the next one is under way, or when the
- * wait ctx is gone. It meets neither freed memory nor a descriptor that has
- * been closed and used for something else.
+ * or drop(). An answer can be taken before wake() is called. So wake() may come
+ * when its request has ended, when the next one is under way, or when the wait
+ * ctx is gone. It then meets neither freed memory nor a descriptor that was
+ * closed and reused.
  */
 struct warprsa_async_wait {
     atomic_int references;
@@ -96,7 +96,7 @@ static void release_queued(warprsa_async_wait *wait)
     release(wait);
 }
 
-/* In a forked child: gives up the references of the parent's queue, which
+/* In a forked child: gives up the references of the parent's queue, since
  * nobody else will. */
 static void release_parents(warprsa_async_wait *wait)
 {
@@ -104,8 +104,8 @@ static void release_parents(warprsa_async_wait *wait)
         release_queued(wait);
 }
 
-/* Waits for callbacks that run, in many short attempts. While the machine is
- * stopped time goes on but a callback does not, so a single attempt, however
+/* Waits for running callbacks, in many short attempts. While the machine is
+ * stopped, time goes on but a callback does not, so a single attempt, however
  * long, might end before the callback has run at all. */
 static void wait_for_callbacks(warprsa_async_wait *wait)
 {
@@ -122,9 +122,9 @@ static void wait_for_callbacks(warprsa_async_wait *wait)
 
 /*
  * libcrypto calls this when the wait ctx is about to be freed, and with it what
- * the callback's argument points to. So a callback that is running is waited
- * for; not for ever, since it may itself wait for a lock that the program
- * holds right now. In a forked child there is no worker that could run it.
+ * the callback's argument points to. So this waits for a running callback, but
+ * not for ever: the callback may itself wait for a lock that the program holds
+ * right now. In a forked child no worker could run a callback.
  */
 static void end_wait(warprsa_async_wait *wait)
 {
@@ -189,10 +189,10 @@ static warprsa_async_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx,
 }
 
 /*
- * Removes a descriptor that the program can't have seen yet, since the job has
- * not paused since it was set. A program that looks for descriptors only at
- * pauses would meet an unknown one at the end of the connection, which makes
- * haproxy crash.
+ * Removes a descriptor that the program can't have seen, since the job has not
+ * paused since the descriptor was set. A program that looks for descriptors
+ * only at pauses would meet an unknown one at the end of the connection, which
+ * makes haproxy crash.
  */
 static void withdraw_fd(warprsa_async_wait *wait)
 {
@@ -207,7 +207,7 @@ static void withdraw_fd(warprsa_async_wait *wait)
 }
 
 /* Whether `wait`, which has no request under way, can serve one to this
- * backend. Reads the wait ctx's callback into it, too. */
+ * backend. Also reads the wait ctx's callback into `wait`. */
 static bool is_usable(warprsa_async_wait *wait, ASYNC_WAIT_CTX *wait_ctx,
                       const warprsa_backend *backend)
 {
@@ -229,9 +229,9 @@ static bool is_usable(warprsa_async_wait *wait, ASYNC_WAIT_CTX *wait_ctx,
 }
 
 /*
- * What a wait ctx keeps for its requests; made if there is none yet. There is
- * an eventfd even with a callback: only the cleanup function of a descriptor
- * tells of the end of the wait ctx, after which the callback's argument must
+ * The warprsa_async_wait of a wait ctx, made if there is none yet. There is an
+ * eventfd even with a callback: only the cleanup function of a descriptor is
+ * called at the end of the wait ctx, after which the callback's argument must
  * not be used.
  */
 static warprsa_async_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx,
@@ -256,8 +256,8 @@ static warprsa_async_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx,
     return NULL;
 }
 
-/* What the current job's wait ctx keeps, marked as waiting. NULL: as with
- * warprsa_async_wait_new(). */
+/* The warprsa_async_wait of the current job's wait ctx, marked as waiting.
+ * NULL: as with warprsa_async_wait_new(). */
 static warprsa_async_wait *wait_of_job(const warprsa_backend *backend)
 {
     ASYNC_JOB *job = ASYNC_get_current_job();
@@ -300,7 +300,8 @@ static ASYNC_callback_fn callback_of(warprsa_async_wait *wait, void **arg)
 }
 
 /* Tells the program to resume the job, if it still waits. If a later request of
- * the wait ctx does, its job is resumed too early, which does no harm. */
+ * the wait ctx waits instead, its job is resumed too early, which does no
+ * harm. */
 static void tell(warprsa_async_wait *wait)
 {
     void *arg = NULL;
@@ -309,16 +310,17 @@ static void tell(warprsa_async_wait *wait)
     if (atomic_load(&wait->alive) && atomic_load(&wait->waiting)) {
         ASYNC_callback_fn callback = callback_of(wait, &arg);
 
-        /* Noted before it is done, for the job that it resumes; and after,
-         * since another answer's note may have been taken for this one's. */
+        /* Set before the write, for the job that the write resumes; and after
+         * it, since the job may have taken another answer's mark for this
+         * one's. */
         if (callback == NULL || !callback(arg)) {
             atomic_store(&wait->fd_written, true);
             (void)warprsa_marked_eventfd_notify(wait->fd);
             atomic_store(&wait->fd_written, true);
         }
     }
-    /* Nobody waits for this while the wait ctx exists: its end writes that
-     * before it reads the number. */
+    /* Nobody waits for this number while the wait ctx exists: the end of the
+     * wait ctx clears `alive` before it reads the number. */
     if (atomic_fetch_sub(&wait->telling, 1) == 1 && !atomic_load(&wait->alive))
         warprsa_futex_wake(&wait->telling, INT_MAX);
     release_queued(wait);
@@ -330,7 +332,7 @@ static void *tell_thread(void *arg)
     return NULL;
 }
 
-/* Tells from a thread that holds none of the program's locks. */
+/* Calls tell() from a thread that holds none of the program's locks. */
 static bool tell_elsewhere(warprsa_async_wait *wait)
 {
     pthread_t thread;
@@ -349,8 +351,8 @@ static bool tell_elsewhere(warprsa_async_wait *wait)
 
 /*
  * The queue calls this once the answer can be collected: from a worker, or from
- * a thread that submits while the last device goes down, and then helps to
- * refuse what is queued.
+ * a thread that submits while the last device goes down and helps to refuse
+ * queued requests.
  */
 static void wake(void *arg)
 {
@@ -360,7 +362,7 @@ static void wake(void *arg)
         tell(wait);
 }
 
-/* The queue calls this if the job gives up before that. */
+/* The queue calls this if the job gives up before the answer. */
 static void drop(void *arg)
 {
     release_queued(arg);
@@ -388,9 +390,10 @@ warprsa_answer warprsa_async_wait_submit(warprsa_async_wait *wait,
 
 /*
  * Pauses the job once. A pause may end before the answer is there, thousands of
- * times, because a program may resume any job at any time. It may also be none
- * at all: between ASYNC_block_pause() and ASYNC_unblock_pause(), or when the
- * stack can't be switched. The thread must not spin then.
+ * times, because a program may resume any job at any time. ASYNC_pause_job()
+ * may also return at once: between ASYNC_block_pause() and
+ * ASYNC_unblock_pause(), or when the stack can't be switched. The thread must
+ * not spin then.
  */
 static void pause_job(unsigned *pauses)
 {
@@ -409,8 +412,9 @@ static void pause_job(unsigned *pauses)
     }
 }
 
-/* Empties the descriptor: a job that pauses with a readable one is resumed at
- * once, again and again. An eventfd that nobody has written costs no call. */
+/* Empties the descriptor: a job that pauses with a readable descriptor is
+ * resumed at once, again and again. An eventfd that nobody has written costs no
+ * call. */
 static void empty_fd(warprsa_async_wait *wait)
 {
     char messages[64];
@@ -435,8 +439,8 @@ static void empty_fd(warprsa_async_wait *wait)
 }
 
 /* Whether the current job has paused since its wait ctx got a descriptor: then
- * the program has seen it. ASYNC_pause_job() does not tell whether it paused.
- */
+ * the program has seen the descriptor. ASYNC_pause_job() does not say whether
+ * it paused. */
 static bool has_paused(void)
 {
     ASYNC_JOB *job = ASYNC_get_current_job();
@@ -448,8 +452,8 @@ static bool has_paused(void)
            added == 0;
 }
 
-/* No reference is held meanwhile: a job that is resumed has its wait ctx, and
- * one that never is does nothing more. */
+/* No reference is held meanwhile: a resumed job still has its wait ctx, and a
+ * job that is never resumed does nothing more. */
 void warprsa_async_wait_yield(void)
 {
     static const warprsa_backend local = {&warprsa_backend_local, NULL};
@@ -475,8 +479,8 @@ void warprsa_async_wait_yield(void)
     warprsa_cancellation_restore(cancellation);
 }
 
-/* Collects an answer. The descriptor is emptied before: whoever tells of an
- * answer that comes later makes it readable again. */
+/* Collects an answer. The descriptor is emptied first: a later answer makes it
+ * readable again. */
 static warprsa_answer collect(warprsa_async_wait *wait,
                               const warprsa_backend *backend,
                               warprsa_ticket ticket, uint8_t *output)

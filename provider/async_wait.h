@@ -10,10 +10,10 @@
 #include "provider/instance.h"
 
 /*
- * How a request of an async job learns of its answer: a reference to what the
- * job's wait ctx keeps for all its requests. It is not on the job's stack,
- * because a job that is never resumed is gone while its request is still under
- * way. In the functions below, the thread that runs the job makes all calls.
+ * How a job learns of the answer to its request: a reference to the state that
+ * the job's wait ctx keeps for all its requests. The state is not on the job's
+ * stack, because a job that is never resumed is gone while its request is still
+ * under way. The thread that runs the job makes all calls below.
  */
 typedef struct warprsa_async_wait warprsa_async_wait;
 
@@ -28,12 +28,12 @@ warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend);
 
 /*
  * Pauses the current job once, without a request, so that its thread can start
- * or resume other jobs. Its wait ctx has a descriptor then that is readable:
- * the program resumes the job as soon as it likes. Returns at once if there is
- * no job that can pause, or if it is to be resumed by a callback, since only a
- * thread that holds none of the program's locks may call that. For a process
- * whose backend is the local one, open or not. The process may have forked
- * when it returns.
+ * or resume other jobs. The descriptor of its wait ctx is readable then: the
+ * program resumes the job as soon as it likes. Returns at once if there is no
+ * job that can pause, or if a callback resumes the job, since only a thread
+ * that holds none of the program's locks may call the callback. For a process
+ * whose backend is the local one, open or not. The process may have forked when
+ * it returns.
  */
 void warprsa_async_wait_yield(void);
 

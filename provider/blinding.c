@@ -11,7 +11,7 @@
 #include "batching/base/thread_shard.h"
 #include "provider/libcrypto.h"
 
-/* The index at which this thread begins to look: mostly the blinding that it
+/* The index at which this thread begins to look: mostly that of the blinding it
  * used last time. */
 static unsigned first_index(void)
 {

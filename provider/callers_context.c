@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Finding the caller's default provider, copying parameters from one operation
- * context to another, and putting one in the other's place.
+ * context to another, and replacing one context by another.
  */
 #include "provider/callers_context.h"
 
@@ -177,7 +177,7 @@ bool warprsa_params_copy(warprsa_get_params_fn *get, void *from,
         !set_text(set, to, OSSL_PKEY_PARAM_PAD_MODE, padding) ||
         !set_text(set, to, OSSL_PKEY_PARAM_DIGEST, digest))
         return false;
-    /* MGF1's digest follows the other one unless it has been set. */
+    /* MGF1's digest follows the signature's unless it has been set. */
     if (strcmp(mgf1, digest) != 0 &&
         !set_text(set, to, OSSL_PKEY_PARAM_MGF1_DIGEST, mgf1))
         return false;

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The caller's library context may have digests that ours lacks: those of the
- * legacy provider, or of somebody's own. Where the caller has our libcrypto, an
+ * legacy provider, or of another provider. If the caller has our libcrypto, an
  * operation with such a digest moves to the default provider there. The key
- * stays the same RSA, with our RSA_METHOD in it. It may also have another
- * source of random numbers, so keys are made in the caller's library context.
+ * stays the same RSA, with our RSA_METHOD in it. The caller's context may also
+ * have another source of random numbers, so keys are made there.
  */
 #ifndef WARPRSA_PROVIDER_CALLERS_CONTEXT_H
 #define WARPRSA_PROVIDER_CALLERS_CONTEXT_H
@@ -17,11 +17,11 @@
 #include "provider/context.h"
 
 /*
- * The context of the default provider in the caller's library context, which
- * has the same functions for `operation` (OSSL_OP_*) as the one in ours. NULL:
- * the caller has another libcrypto or no default provider. It is the caller's;
- * operations that begin now may use it, as if the caller had begun them. Leaves
- * no error on the queue. Any thread.
+ * The provider context of the default provider in the caller's library context,
+ * which has the same functions for `operation` (OSSL_OP_*) as the one in ours.
+ * NULL: the caller has another libcrypto or no default provider. It belongs to
+ * the caller; operations that begin now may use it, as if the caller had begun
+ * them. Leaves no error on the queue. Any thread.
  */
 void *warprsa_callers_provctx(const warprsa_context *context, int operation);
 
@@ -35,9 +35,9 @@ bool warprsa_callers_keep_keys(const warprsa_context *context);
 /* Whether parameters of an operation name a digest. */
 bool warprsa_params_name_digest(const OSSL_PARAM params[]);
 
-/* Sets, in the operation context `to`, what has been set in `from`: padding,
- * digests, and salt length or label; then `params`. False: it can't be done.
- * One thread. */
+/* Copies the settings of the operation context `from` to `to`: padding,
+ * digests, and salt length or label. Then sets `params`. False: it can't be
+ * done. One thread. */
 typedef int warprsa_get_params_fn(void *ctx, OSSL_PARAM params[]);
 typedef int warprsa_set_params_fn(void *ctx, const OSSL_PARAM params[]);
 bool warprsa_params_copy(warprsa_get_params_fn *get, void *from,

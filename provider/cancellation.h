@@ -2,19 +2,19 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Threads that the program cancels (pthread_cancel()). Many system calls are
- * cancellation points: the thread would end there, with a lock of ours taken,
- * counted among the callers, or with its request's slot. The default provider
- * has next to none in a private operation. So cancellation waits while a thread
- * is in code of ours that can sleep, read or write. It does not wait while an
- * async job pauses, since the thread runs the program's code then.
+ * cancellation points: the thread would end there, holding a lock or its
+ * request's slot, or counted among the callers. The default provider has next
+ * to none in a private operation. So cancellation waits while a thread is in
+ * module code that can sleep, read or write. It does not wait while an async
+ * job pauses, since the thread then runs the program's code.
  */
 #ifndef WARPRSA_PROVIDER_CANCELLATION_H
 #define WARPRSA_PROVIDER_CANCELLATION_H
 
 #include <pthread.h>
 
-/* Switches cancellation off for the calling thread. Returns what the same
- * function must hand to warprsa_cancellation_restore() before it returns. */
+/* Switches cancellation off for the calling thread. Before the calling function
+ * returns, it must pass the result to warprsa_cancellation_restore(). */
 static inline int warprsa_cancellation_off(void)
 {
     int before = PTHREAD_CANCEL_ENABLE;

@@ -63,8 +63,8 @@ typedef struct warprsa_config {
  */
 bool warprsa_config_read(warprsa_config *config, warprsa_core *core);
 
-/* Opens core->trace alone, for a provider that refuses to be loaded; it stays
- * off where that fails. Calls no function of libcrypto but the core's. One
+/* Opens core->trace alone, for a provider that refuses to load; if that fails,
+ * the trace stays off. Calls no function of libcrypto but the core's. One
  * thread, at load. */
 void warprsa_config_open_trace(warprsa_core *core);
 

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The section of the configuration file that configured this provider. The
- * core gives the value of a name that it is asked for, but lists no names and
- * says nothing about the file. So the file is read a second time here, to find
- * unknown names and to say in an error where it stands.
+ * The section of the configuration file that configured this provider. The core
+ * gives the value of a name that it is asked for, but lists no names and says
+ * nothing about the file. So the file is read a second time here, to find
+ * unknown names and to name file and section in an error.
  */
 #ifndef WARPRSA_PROVIDER_CONFIG_SECTION_H
 #define WARPRSA_PROVIDER_CONFIG_SECTION_H
@@ -20,9 +20,9 @@ typedef struct warprsa_config_section {
 
 /*
  * Looks for the section of `provider` in the default configuration file, which
- * OPENSSL_CONF may name. Where there is none (no file, no section, a program
- * that reads another file), all fields become NULL, and that is no error.
- * Leaves no error on the queue. One thread, at load.
+ * OPENSSL_CONF may name. If there is none (no file, no section, a program that
+ * reads another file), all fields become NULL, and that is no error. Leaves no
+ * error on the queue. One thread, at load.
  */
 void warprsa_config_section_find(warprsa_config_section *section,
                                  const char *provider);

@@ -3,8 +3,8 @@
  *
  * The provider context: one per library context that loads the provider. Every
  * key and every operation context holds a reference to the provider in
- * libcrypto, so the provider context outlives them all, also where the library
- * context or libcrypto itself is gone before.
+ * libcrypto. So the provider context outlives them all, even if the library
+ * context or libcrypto itself goes first.
  *
  * The headers of provider/ form a chain. A file includes only what stands
  * before it here:
@@ -48,8 +48,8 @@ typedef struct warprsa_context {
     warprsa_control_connection control_connection; /* in mode = daemon */
     bool left_out; /* offers nothing in this program (left_out.h) */
     bool loaded;   /* completely: initialization has succeeded */
-    /* What belongs to this process. NULL before the first private operation;
-     * in a forked child the parent's until its own first operation. */
+    /* This process's instance. NULL before the first private operation; in a
+     * forked child the parent's until the child's first operation. */
     _Atomic(struct warprsa_instance *) instance;
     /* The known-answer test at load runs; there is no other thread yet. */
     bool testing;

@@ -24,9 +24,8 @@ typedef struct warprsa_core {
     OSSL_FUNC_core_vset_error_fn *vset_error;
 } warprsa_core;
 
-/* Reasons of errors. They have no texts of their own: all are raised while the
- * provider is loaded, and libcrypto asks a provider for its texts only after
- * that has succeeded. */
+/* Reasons of errors. They have no texts: all are raised while the provider
+ * loads, and libcrypto asks a provider for texts only after it has loaded. */
 enum {
     WARPRSA_R_CONFIGURATION = 1,
     WARPRSA_R_DEFAULT_PROVIDER,
@@ -40,9 +39,9 @@ enum {
 bool warprsa_core_init(warprsa_core *core, const OSSL_CORE_HANDLE *handle,
                        const OSSL_DISPATCH *in);
 
-/* Raises an error with a reason from above and a text for a person, and traces
- * the text: libcrypto drops the errors of a provider that its configuration
- * file activates. Any thread. */
+/* Raises an error with one of the reasons above and a text for a person. Also
+ * traces the text, since libcrypto drops the errors of a provider that its
+ * configuration file activates. Any thread. */
 #define warprsa_raise(core, reason, ...)                                       \
     warprsa_core_raise(core, reason, OPENSSL_FILE, OPENSSL_LINE, OPENSSL_FUNC, \
                        __VA_ARGS__)

@@ -14,8 +14,8 @@
 #include "provider/keymgmt.h"
 #include "provider/signature.h"
 
-/* RSA itself, RSA-PSS, or a signature with its digest, as RSA-SHA2-256 in 3.4.
- */
+/* Whether an algorithm is RSA, RSA-PSS, or an RSA signature with a digest, as
+ * RSA-SHA2-256 in 3.4. */
 static bool is_rsa(const OSSL_ALGORITHM *algorithm)
 {
     const char *names = algorithm->algorithm_names;
@@ -29,7 +29,7 @@ typedef OSSL_DISPATCH *wrap_fn(warprsa_algorithms *algorithms, unsigned index,
 
 /*
  * Wraps the RSA algorithms of an operation, `max` at most, under `property`.
- * Their names stay those of the default provider: by them libcrypto finds our
+ * They keep the default provider's names, by which libcrypto finds our
  * algorithm for a key of the default provider.
  */
 static OSSL_ALGORITHM *take_over(warprsa_context *context, int operation,
@@ -70,8 +70,8 @@ bool warprsa_dispatch_init(warprsa_context *context)
 {
     warprsa_algorithms *algorithms = &context->algorithms;
 
-    /* A query must not name a property twice. warprsa.offload=yes is for one
-     * that prefers another provider already. */
+    /* A query must not name a property twice. warprsa.offload=yes is for a
+     * query that already prefers another provider. */
     algorithms->signature = take_over(
         context, OSSL_OP_SIGNATURE, "provider=warprsa,warprsa.offload=yes",
         WARPRSA_ALGORITHMS_MAX, warprsa_signature_wrap);
@@ -79,12 +79,12 @@ bool warprsa_dispatch_init(warprsa_context *context)
         context, OSSL_OP_ASYM_CIPHER, "provider=warprsa,warprsa.offload=yes",
         WARPRSA_ALGORITHMS_MAX, warprsa_asym_cipher_wrap);
     /*
-     * libcrypto gets this KEYMGMT by the provider and by the query that has
-     * chosen an operation of ours. So the property is that of the operations:
-     * with another one, a query that demands them would find no KEYMGMT. The
-     * price is that "?provider=warprsa" chooses this one where a program
-     * generates a key or makes one of numbers, which nothing but the name of
-     * the key's provider tells. Decoders make keys of their own provider.
+     * libcrypto fetches this KEYMGMT by the provider and by the query that
+     * chose our operation. So it has the property of the operations: with
+     * another property, a query that demands them would find no KEYMGMT. The
+     * price: "?provider=warprsa" chooses this KEYMGMT when a program generates
+     * a key or makes a key from numbers. Only the name of the key's provider
+     * shows this. Decoders make keys of their own provider.
      */
     algorithms->keymgmt = take_over(context, OSSL_OP_KEYMGMT,
                                     "provider=warprsa,warprsa.keymgmt=yes",

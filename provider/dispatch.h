@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The tables of RSA algorithms that we offer: one of ours for each that the
- * default provider has, by the same names, under properties of our own.
+ * The tables of RSA algorithms that this provider offers: one for each RSA
+ * algorithm of the default provider, with the same names and this provider's
+ * properties.
  */
 #ifndef WARPRSA_PROVIDER_DISPATCH_H
 #define WARPRSA_PROVIDER_DISPATCH_H
@@ -13,9 +14,9 @@
 
 /*
  * Fills in context->algorithms from the default provider in context->libctx.
- * False, with an error raised, if that provider offers no RSA or memory is
- * short; warprsa_dispatch_free() frees what was made either way. One thread, at
- * load.
+ * False, with an error raised: the default provider offers no RSA, or no
+ * memory. warprsa_dispatch_free() frees the tables in either case. One thread,
+ * at load.
  */
 bool warprsa_dispatch_init(warprsa_context *context);
 

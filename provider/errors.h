@@ -3,8 +3,8 @@
  *
  * Errors that our libcrypto raises while it works for a caller with another
  * libcrypto. They lie on a queue that the caller never sees, so they are moved
- * to the caller's, through the core. Where both have the same libcrypto, there
- * is one queue and nothing to do.
+ * to the caller's queue, through the core. If both have the same libcrypto,
+ * there is one queue and nothing to do.
  */
 #ifndef WARPRSA_PROVIDER_ERRORS_H
 #define WARPRSA_PROVIDER_ERRORS_H
@@ -16,14 +16,15 @@ typedef struct warprsa_errors {
     bool any; /* it was not empty */
 } warprsa_errors;
 
-/* Before a call into our libcrypto. Any thread; the pair of calls belongs to
- * one thread, or one async job, which has the caller's libcrypto then. */
+/* To be called before a call into our libcrypto. Any thread; begin and end
+ * belong to one thread, or to one async job, whose caller then has our
+ * libcrypto. */
 warprsa_errors warprsa_errors_begin(const warprsa_context *context);
 
 /*
- * After it. Where `ok` is false, raises the errors of the call on the caller's
- * queue. Our queue is as it was before the call, in either case. If it held
- * errors of somebody else, who uses our libcrypto as well, only the last error
+ * To be called after the call. If `ok` is false, raises the errors of the call
+ * on the caller's queue. In either case our queue is as it was before the call.
+ * If it held errors of other code that uses our libcrypto, only the last error
  * of the call is raised, since a queue can't be read from its middle.
  */
 void warprsa_errors_end(const warprsa_context *context, warprsa_errors before,

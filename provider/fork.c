@@ -20,15 +20,15 @@ enum {
     BEGINNING, /* a thread makes it ours */
 };
 
-/* The kernel sets the word to NEW in a child, where it can. Where it can't, the
- * word is here, and the handler of fork() does so: it isn't called for a child
+/* If the kernel can, it sets the word to NEW in a child. If not, the word is
+ * here and a handler of fork() sets it; that handler isn't called for a child
  * made by _Fork() or clone(). */
 static atomic_uint own_word;
 static atomic_uint *word = &own_word;
 static atomic_uint last_generation = BEGINNING;
 
-/* Nobody waits for this lock in fork(). A child gets one that is free, and the
- * list, each change of which is one store. */
+/* fork() never waits for this lock. A child gets a free lock, and a whole list,
+ * since each change of the list is one store. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(warprsa_exit_link *) list;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -39,8 +39,8 @@ static void in_child(void)
     atomic_store(word, NEW);
 }
 
-/* The first call in a new process. Of threads that come at once, one does it,
- * and the others wait for it. */
+/* Handles the first call in a new process. If several threads come at once, one
+ * of them does the work and the others wait. */
 static unsigned begin_process(void)
 {
     unsigned found = NEW;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Forks and the end of the process, about which libcrypto does not tell a
- * provider. Here is the module's only state that no context owns.
+ * Forks and the end of the process, which libcrypto does not report to a
+ * provider. This file has the module's only state that no context owns.
  */
 #ifndef WARPRSA_PROVIDER_FORK_H
 #define WARPRSA_PROVIDER_FORK_H
@@ -19,18 +19,18 @@ bool warprsa_fork_init(void);
 unsigned warprsa_fork_generation(void);
 
 /*
- * One member of a list. Its at_exit() is called at exit(), before the exit
- * handlers of CUDA's runtime and of libcrypto run: threads still at work would
- * find both half taken down. A context that is freed before leaves the list.
+ * A member of a list. exit() calls its at_exit() before the exit handlers of
+ * CUDA's runtime and of libcrypto: threads still at work would find both half
+ * taken down. A context that is freed earlier leaves the list.
  */
 typedef struct warprsa_exit_link {
     void (*at_exit)(struct warprsa_exit_link *link);
     _Atomic(struct warprsa_exit_link *) next;
 } warprsa_exit_link;
 
-/* Has the at_exit() of all links called before the exit handlers that others
- * have registered until now: CUDA's driver registers its own when it is first
- * used, and exit() runs the youngest first. Any thread. */
+/* Moves the call of at_exit() before all exit handlers registered so far:
+ * CUDA's driver registers its handlers when it is first used, and exit() runs
+ * the youngest first. Any thread. */
 void warprsa_exit_first(void);
 
 /* Adds a link. The caller owns it and leaves it in place until it is removed.

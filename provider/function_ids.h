@@ -35,10 +35,10 @@ typedef int OSSL_FUNC_signature_verify_message_final_fn(void *);
 #endif
 
 /*
- * From 4.0 on. Not offered: its parameters may hold the address of an RSA of
- * the caller, to be used as the key. libcrypto calls NEW where there is no
- * NEW_EX. The known-answer test walks a table as libcrypto does and has to
- * know of it.
+ * From 4.0 on. NEW_EX is not offered: its parameters may hold the address of an
+ * RSA of the caller, to be used as the key. libcrypto calls NEW if there is no
+ * NEW_EX. The known-answer test walks a table as libcrypto does, so it has to
+ * know the number.
  */
 #ifndef OSSL_FUNC_KEYMGMT_NEW_EX
 #define OSSL_FUNC_KEYMGMT_NEW_EX 17

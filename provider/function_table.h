@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Dispatch tables: finding a function, and leaving out of a table of ours what
- * the wrapped provider lacks.
+ * Dispatch tables: finding a function, and making a table without the functions
+ * that the wrapped provider lacks.
  */
 #ifndef WARPRSA_PROVIDER_FUNCTION_TABLE_H
 #define WARPRSA_PROVIDER_FUNCTION_TABLE_H
@@ -13,10 +13,10 @@
 #define WARPRSA_FUNCTION(f) ((void (*)(void))(f))
 
 /*
- * Returns a table of the functions in `ours` and in `also`, without those that
- * `theirs` has no entry for: ours would have nothing to forward to. All three
- * end with id 0. The caller frees the table by OPENSSL_free(). NULL: no memory.
- * Any thread.
+ * Returns a table of the functions in `ours` and in `also`, without functions
+ * that `theirs` has no entry for: they would have nothing to forward to. All
+ * three end with id 0. The caller frees the table by OPENSSL_free(). NULL: no
+ * memory. Any thread.
  */
 OSSL_DISPATCH *warprsa_function_table_new(const OSSL_DISPATCH *theirs,
                                           const OSSL_DISPATCH *ours,

@@ -90,8 +90,8 @@ static void abandon(warprsa_instance *instance)
     atomic_store(&instance->state, CLOSED);
 }
 
-/* Makes the first instance of this process. `old`: what there is, none or the
- * parent's. */
+/* Makes the first instance of this process. `old`: NULL or the parent's
+ * instance. */
 static warprsa_instance *make_instance(warprsa_context *context,
                                        warprsa_instance *old)
 {
@@ -123,7 +123,7 @@ warprsa_instance *warprsa_instance_get(warprsa_context *context)
     return old;
 }
 
-/* NULL: nobody reads it, so that no line is made either. */
+/* NULL: the trace is off, so no line is formatted. */
 static warprsa_trace_fn tracer(const warprsa_context *context)
 {
     return context->trace.fd >= 0 ? warprsa_trace_line : NULL;
@@ -270,9 +270,10 @@ static void trace_counters(warprsa_context *context,
     free(line);
 }
 
-/* Waits until no thread is between enter and leave. False: one is still there,
- * after many naps in which it could have run. It will never leave: a handler of
- * a signal has taken it away by longjmp(), or it has ended there. */
+/* Waits until no thread is between enter and leave. False: a thread is still
+ * there after many naps in which it could have run. It will never leave: a
+ * signal handler has taken it away by longjmp(), or the thread has ended
+ * there. */
 static bool callers_have_left(const warprsa_instance *instance)
 {
     static const struct timespec nap = {0, WARPRSA_NS_PER_MS};

@@ -21,8 +21,8 @@
 #include "provider/context.h"
 #include "provider/random.h"
 
-/* The threads of one shard that are between enter and leave. A cache line
- * each, so that callers don't take one from each other. */
+/* The number of a shard's threads between enter and leave. Each shard has a
+ * cache line, so that callers don't take it from each other. */
 typedef struct warprsa_instance_callers {
     _Alignas(64) atomic_uint count;
 } warprsa_instance_callers;
@@ -39,8 +39,8 @@ typedef struct warprsa_instance {
     _Atomic(warprsa_cpu_reason) closed_reason;
     uint64_t opened_ns;
     bool hung; /* a worker was left behind in its driver, or a caller */
-    /* The instance of the process that forked this one; kept because keys and
-     * paused jobs point to it. */
+    /* The instance of the process that forked this process; kept because keys
+     * and paused jobs point to it. */
     struct warprsa_instance *parent;
 } warprsa_instance;
 
@@ -51,7 +51,7 @@ warprsa_instance *warprsa_instance_get(warprsa_context *context);
 /* False in a forked child for an instance of its parent. Any thread. */
 bool warprsa_instance_is_mine(const warprsa_instance *instance);
 
-/* Whether the backend is open. Another thread may change it at any time. */
+/* Whether the backend is open. Another thread may change that at any time. */
 bool warprsa_instance_is_open(const warprsa_instance *instance);
 
 /*

@@ -150,9 +150,9 @@ void warprsa_rsa_classify(RSA *rsa)
      * libcrypto keeps the unblinding factor of a thread's operation with the
      * key. While an async job pauses inside the exponentiation, another job of
      * the same thread may overwrite the factor. So libcrypto's blinding is off
-     * for keys whose operations may pause: the engines blind by themselves,
-     * and on the CPU warprsa_blinded() does. An operation of a key without a
-     * size class never pauses, or never calls our mod_exp at all; it keeps
+     * for keys whose operations may pause: the engines blind by themselves, and
+     * on the CPU warprsa_blinded() does. An operation with a key without a size
+     * class never pauses, or never calls our mod_exp; such a key keeps
      * libcrypto's blinding.
      */
     if (ours->size_class >= 0)

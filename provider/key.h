@@ -18,8 +18,9 @@
 #include "provider/instance.h"
 
 enum {
-    /* Blindings a key keeps. So many threads can compute with it on the CPU
-     * before one has to make a blinding for a single operation. */
+    /* How many blindings a key keeps. If more threads compute with the key on
+     * the CPU at once, each further one makes a blinding for a single
+     * operation. */
     WARPRSA_BLINDINGS = 32,
 };
 
@@ -53,14 +54,14 @@ bool warprsa_rsa_attach(warprsa_context *context, unsigned type, RSA *rsa,
 warprsa_rsa *warprsa_rsa_of(const RSA *rsa);
 
 /*
- * To be called once an RSA has its numbers: finds the size class, and switches
- * libcrypto's blinding off for a key that has one. One thread.
+ * To be called once an RSA has its numbers: finds the size class. If there is
+ * one, switches libcrypto's blinding off. One thread.
  */
 void warprsa_rsa_classify(RSA *rsa);
 
 /*
- * The backend's key for an RSA that has a size class, and for its warprsa_rsa,
- * which owns it and releases it at its end. The caller is between
+ * The backend's key for an RSA that has a size class. The warprsa_rsa owns the
+ * backend's key and releases it at its end. The caller is between
  * warprsa_instance_enter() and leave(). NULL: no memory. Any thread.
  */
 warprsa_backend_key *warprsa_rsa_key(warprsa_rsa *ours, const RSA *rsa,

@@ -35,10 +35,10 @@ static warprsa_context *context_of(const void *key)
     return warprsa_rsa_of(key)->context;
 }
 
-/* Where keys are made: in the caller's library context if it can be, since an
- * RSA takes its random numbers, for salts and the like, from its own. Not at
- * load, where the known-answer test makes a key, and the caller's other
- * providers may not be there yet. */
+/* The provider context in which keys are made: in the caller's library context
+ * if possible, since an RSA takes random numbers, as for salts, from its own
+ * library context. At load, when the known-answer test makes a key, it is ours:
+ * the caller's other providers may not be there yet. */
 static void *home_of_keys(const warprsa_context *context)
 {
     void *provctx = context->loaded
@@ -68,10 +68,11 @@ static void key_free(void *key)
 }
 
 /*
- * Public numbers where private ones were asked for. The default provider keeps
- * public keys, and exports them so. A provider of keys that never leave their
- * device does so, too, and then has to compute with the key itself: libcrypto
- * lets it when the import fails.
+ * Whether a key with public numbers only belongs to another provider, though
+ * private numbers were asked for. The default provider exports its public keys
+ * like this. So does a provider of keys that never leave their device, and that
+ * provider has to compute with the key: libcrypto has it do so when the import
+ * fails.
  */
 static bool is_anothers(const void *key, int selection,
                         const OSSL_PARAM params[])
@@ -210,7 +211,8 @@ static const OSSL_PARAM *key_types(int selection)
     return (selection & OSSL_KEYMGMT_SELECT_KEYPAIR) != 0 ? types : NULL;
 }
 
-/* By this name libcrypto finds SIGNATURE and ASYM_CIPHER for an RSA-PSS key. */
+/* The name by which libcrypto finds SIGNATURE and ASYM_CIPHER for an RSA-PSS
+ * key. */
 static const char *operation_name(int operation)
 {
     (void)operation;
@@ -296,10 +298,10 @@ static void gen_cleanup(void *genctx)
 }
 
 /*
- * What is not here, on purpose: LOAD takes keys over from decoders and stores,
- * as addresses. NEW_EX may do so with the caller's RSA (function_ids.h). A
+ * Functions left out on purpose: LOAD takes keys over from decoders and stores,
+ * as addresses. NEW_EX may take over the caller's RSA (function_ids.h). A
  * setter of parameters would change a key after its size class was found. The
- * default provider has no others.
+ * default provider has no other functions.
  */
 #define ENTRY(ID, name) WARPRSA_ENTRY(KEYMGMT, ID, name)
 static const OSSL_DISPATCH for_all[] = {

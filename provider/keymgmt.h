@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * KEYMGMT: a key is an RSA of our own libcrypto, made by the default provider
- * of our own library context, with an RSA_METHOD of ours in it (rsa_method.h).
- * Its numbers come and go as OSSL_PARAM alone: libcrypto exports a key from the
- * caller's provider when an operation of this provider is chosen for it.
+ * KEYMGMT: a key is an RSA of our own libcrypto, made by a default provider,
+ * with our RSA_METHOD (rsa_method.h). Its numbers come and go only as
+ * OSSL_PARAM: libcrypto exports a key from the caller's provider when it
+ * chooses an operation of this provider for the key.
  */
 #ifndef WARPRSA_PROVIDER_KEYMGMT_H
 #define WARPRSA_PROVIDER_KEYMGMT_H

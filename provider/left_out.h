@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Programs that are left out: the provider is loaded there and offers nothing,
- * so that the default provider serves as if it were alone.
+ * Programs that are left out: the provider loads there but offers nothing, so
+ * the default provider serves as if it were alone.
  */
 #ifndef WARPRSA_PROVIDER_LEFT_OUT_H
 #define WARPRSA_PROVIDER_LEFT_OUT_H

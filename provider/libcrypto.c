@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Walking this module's own relocations: the dynamic linker has written there
- * to which object it has bound each function of libcrypto. The module is
- * linked with -z now, so all are bound.
+ * Walking this module's own relocations, where the dynamic linker has written
+ * to which object it has bound each function of libcrypto. The module is linked
+ * with -z now, so all functions are bound.
  */
 #include "provider/libcrypto.h"
 
@@ -169,9 +169,9 @@ static int compare_object(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* Which object an address is in. Not by dladdr(), which also looks for the name
- * of the address among all symbols of the object: 180,000 instructions for
- * libcrypto, once for each relocation in each process of the system. */
+/* Finds the object that an address is in. dladdr() would also look for the
+ * address among all symbols of the object: 180,000 instructions for libcrypto,
+ * for each relocation in each process of the system. */
 static object find_object(const void *address)
 {
     object_search search = {(uintptr_t)address, {.name = "an unknown object"}};
@@ -180,8 +180,8 @@ static object find_object(const void *address)
     return search.found;
 }
 
-/* Looks at one relocation. False: it leads to another object than *first, which
- * is the first one's. */
+/* Checks one relocation. False: it leads to another object than the first
+ * relocation (*first). */
 static bool check_relocation(const module *of, const ElfW(Rela) * relocation,
                              object *first, char *why, size_t why_size)
 {
@@ -220,7 +220,7 @@ static bool find_libcrypto(object *found, char *why, size_t why_size)
             if (!check_relocation(&of, &of.tables[table][i], found, why,
                                   why_size))
                 return false;
-    /* No such relocation: libcrypto is linked into the module. */
+    /* Without such relocations libcrypto is linked into the module. */
     if (found->to == 0)
         *found = find_object((const void *)(uintptr_t)OPENSSL_version_major);
     if (found->to != 0)

@@ -16,9 +16,9 @@
 
 /*
  * Checks that all functions of libcrypto which this module calls lie in one
- * object, of the major version that the module was built for. A program that
- * exports a libcrypto of its own takes some of them over, and the rest come
- * from the shared library: then `why`, of why_size bytes, says so, and the
+ * object, of the major version that the module was built for. If a program
+ * exports a part of its own libcrypto, some functions are the program's and the
+ * others the shared library's: then `why`, of why_size bytes, says so, and the
  * result is false; no function of libcrypto may be called any more. Else *same
  * says whether the core that calls us lies in that object, too. Calls no
  * function of libcrypto before it knows that it may. One thread, at load.
@@ -27,8 +27,8 @@ bool warprsa_libcrypto_check(const warprsa_core *core, bool *same, char *why,
                              size_t why_size);
 
 /* Whether our libcrypto has run its cleanup, as it does at exit() until 3.x.
- * What is allocated may still be freed then, but no provider or library
- * context, and nothing new can be made. Any thread. */
+ * Then allocated memory may still be freed, but no provider or library context,
+ * and no object can be made. Any thread. */
 bool warprsa_libcrypto_stopped(void);
 
 #endif

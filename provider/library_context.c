@@ -12,7 +12,7 @@
 #include <openssl/crypto.h>
 #include <openssl/provider.h>
 
-/* Set once, by one store: a child has all of it or nothing. */
+/* Set once, by one store: a child has the whole context or none. */
 static _Atomic(warprsa_library_context *) made;
 
 static void give_back(warprsa_library_context *mine)
@@ -47,8 +47,8 @@ bool warprsa_library_context_get(warprsa_library_context *out)
         mine = make();
         if (mine == NULL)
             return false;
-        /* libcrypto may have read its configuration meanwhile, which may have
-         * loaded this module once more; or another thread was here. */
+        /* Meanwhile another thread may have made a context, or libcrypto may
+         * have read its configuration and loaded this module once more. */
         if (atomic_compare_exchange_strong(&made, &found, mine))
             found = mine;
         else

@@ -32,9 +32,9 @@ static const OSSL_ALGORITHM *query(void *provctx, int operation, int *no_cache)
     case OSSL_OP_SIGNATURE:
         return context->algorithms.signature;
     case OSSL_OP_ASYM_CIPHER:
-        /* A caller with another libcrypto pads and unpads by its own. A newer
-         * one hides from 3.2 on whether PKCS #1 v1.5 padding was right, which
-         * ours may not do: its answers would be a padding oracle. */
+        /* A caller with another libcrypto pads and unpads by its own. From 3.2
+         * on libcrypto hides whether PKCS #1 v1.5 padding was right. If ours is
+         * older, its answers would be a padding oracle. */
         return context->same_libcrypto ? context->algorithms.asym_cipher : NULL;
     }
     return NULL;
@@ -96,8 +96,9 @@ static bool load_default(warprsa_context *context)
 }
 
 /* Connects to the daemon at load, because many programs fork, chroot and drop
- * their rights afterwards, and might not reach the socket then. While there is
- * no daemon, operations run on the CPU, and connecting is tried again. */
+ * their rights afterwards, and might then not reach the socket. While there is
+ * no daemon, operations run on the CPU, and the client tries again to
+ * connect. */
 static void open_control_connection(warprsa_context *context)
 {
     char why[400];
@@ -109,7 +110,8 @@ static void open_control_connection(warprsa_context *context)
         warprsa_trace_printf(&context->trace, 1, "%s", why);
 }
 
-/* Programs have one thread now, and maybe many at their first operation. */
+/* At load programs have one thread; at their first operation they may have
+ * many. */
 static void prepare_engines(const warprsa_context *context)
 {
     const warprsa_config *config = &context->config;
@@ -129,8 +131,8 @@ static const OSSL_DISPATCH dispatch[] = {
     {0, NULL},
 };
 
-/* Refuses to be loaded, without a call to libcrypto: it isn't known which one
- * would be called. */
+/* Refuses to load, without a call to libcrypto: it isn't known which one would
+ * be called. */
 static void refuse(warprsa_core *core, const char *why)
 {
     warprsa_trace trace;
@@ -146,8 +148,8 @@ static warprsa_context *context_new(const warprsa_core *core, bool same)
 {
     warprsa_context *context = NULL;
 
-    /* libcrypto is to register its handler of exit() before ours, which then
-     * runs first. It does so for any option; this one reads no file. */
+    /* libcrypto has to register its exit() handler before ours, which then runs
+     * first. Any option has it do so; this one reads no file. */
     if (OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CRYPTO_STRINGS, NULL) &&
         warprsa_fork_init())
         context = OPENSSL_zalloc(sizeof(*context));
@@ -164,7 +166,8 @@ static warprsa_context *context_new(const warprsa_core *core, bool same)
     return context;
 }
 
-/* What a program that is left out does without: our tables stay empty. */
+/* Sets up the tables of algorithms. In a program that is left out they stay
+ * empty. */
 static bool set_up_algorithms(warprsa_context *context)
 {
     const char *by = warprsa_left_out(&context->config);

@@ -17,8 +17,9 @@ enum {
 };
 
 struct warprsa_random {
-    /* Ours, and nothing beneath it is the program's: with the generator seeded
-     * once and never again, it needs no lock, memory or entropy. */
+    /* The lock is this file's, and nothing beneath it is the program's. The
+     * generator is seeded once, so it needs no further lock, memory or
+     * entropy. */
     pthread_mutex_t lock;
     EVP_RAND_CTX *generator;
 };
@@ -85,5 +86,5 @@ void warprsa_random_free(warprsa_random *random)
     if (random == NULL)
         return;
     EVP_RAND_CTX_free(random->generator);
-    free(random); /* in a child the lock may be taken for ever */
+    free(random); /* not destroyed: in a child the lock may be taken */
 }

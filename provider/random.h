@@ -1,12 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The random numbers of this process's workers, for blinding. They have a
- * generator of their own, since a worker may use neither the program's nor
- * libcrypto's: the program may have put its own function in place of the
- * latter (RAND_set_rand_method()), which may wait for any lock of the program's
- * in the middle of a fork(); and a fork() while a worker is inside would leave
- * libcrypto's locks taken for ever in the child.
+ * The random numbers of this process's workers, for blinding. Workers have a
+ * generator of their own. They can't use libcrypto's: the program may have
+ * replaced it (RAND_set_rand_method()) by a function that waits for a lock of
+ * the program's in the middle of a fork(). And a fork() while a worker is
+ * inside would leave libcrypto's locks taken in the child for ever.
  */
 #ifndef WARPRSA_PROVIDER_RANDOM_H
 #define WARPRSA_PROVIDER_RANDOM_H

@@ -37,9 +37,9 @@ static void count_reason(warprsa_instance *instance, warprsa_cpu_reason reason)
 /* What the router of `route = auto` knows of this thread. */
 static _Thread_local warprsa_router_thread router_thread;
 
-/* What tells the jobs of a thread apart: the wait ctx. The address of the job
- * itself would not do: libcrypto uses a job that has ended for the next one.
- * NULL: the caller blocks. */
+/* The current job's wait ctx, which tells the jobs of a thread apart. The
+ * address of the job would not do: libcrypto reuses a job that has ended for
+ * the next one. NULL: the caller blocks. */
 static const void *current_job(void)
 {
     ASYNC_JOB *job = ASYNC_get_current_job();
@@ -63,8 +63,8 @@ static void yield_if_wanted(const warprsa_context *context,
         warprsa_async_wait_yield();
 }
 
-/* Where the configuration sends this operation, or the router if `route` is
- * auto. `before`: requests submitted and not answered yet. */
+/* The route of this operation: the configuration's, or the router's if `route`
+ * is auto. `before`: requests submitted and not answered yet. */
 static warprsa_router_choice choose_route(const warprsa_context *context,
                                           warprsa_instance *instance,
                                           warprsa_size_class size,
@@ -79,8 +79,8 @@ static warprsa_router_choice choose_route(const warprsa_context *context,
 }
 
 /* Whether the backend takes requests; if not, *reason says why. `route = gpu`
- * waits for devices that are still opening, for a little while: *again says
- * whether to leave the backend and ask once more. */
+ * waits a little for devices that are still opening: *again says whether to
+ * leave the backend and ask once more. */
 static bool is_ready(const warprsa_context *context, warprsa_instance *instance,
                      const warprsa_backend *backend, warprsa_cpu_reason *reason,
                      bool *again)
@@ -101,9 +101,8 @@ static bool is_ready(const warprsa_context *context, warprsa_instance *instance,
 }
 
 /*
- * Returns the backend, entered, if this operation is to go there; else NULL,
- * with the reason counted. A backend that isn't open yet is opened only when
- * the route leads to it.
+ * Returns the backend, entered, if this operation goes there; else NULL, with
+ * the reason counted. A backend is opened only when the route leads to it.
  */
 static const warprsa_backend *choose_backend(warprsa_context *context,
                                              warprsa_instance *instance,
@@ -195,8 +194,8 @@ static bool offload(warprsa_rsa *ours, const RSA *rsa,
                                      request.ticket, output) == WARPRSA_DONE;
 }
 
-/* The same. Where it was not computed, an operation on the CPU is counted, and
- * the caller is to compute it there. */
+/* As offload(). If the device did not compute, counts an operation on the CPU,
+ * and the caller computes it there. */
 static bool offload_or_count(warprsa_rsa *ours, const RSA *rsa,
                              const uint8_t *input, uint8_t *output)
 {
@@ -207,7 +206,7 @@ static bool offload_or_count(warprsa_rsa *ours, const RSA *rsa,
     if (offload(ours, rsa, instance, input, output))
         return true;
     if (!warprsa_instance_is_mine(instance)) {
-        /* A job that paused before a fork and was resumed in the child. */
+        /* The job paused before a fork and was resumed in the child. */
         instance = warprsa_instance_get(ours->context);
         if (instance == NULL)
             return false;
@@ -217,7 +216,7 @@ static bool offload_or_count(warprsa_rsa *ours, const RSA *rsa,
     return false;
 }
 
-/* The same for BIGNUMs. */
+/* offload_or_count() for BIGNUMs. */
 static bool offload_bignum(warprsa_rsa *ours, const RSA *rsa, const BIGNUM *in,
                            BIGNUM *out)
 {
@@ -244,7 +243,7 @@ static void count_unsupported_key(warprsa_context *context)
 
 /*
  * What priv_enc() and priv_dec() tell mod_exp(), which libcrypto calls for
- * them. mod_exp() reads and clears it before anything can pause, so one job
+ * them. mod_exp() reads and clears this before a job can pause, so one job
  * never reads what another has set.
  */
 static _Thread_local enum {
@@ -259,7 +258,7 @@ static int libcrypto_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
     return RSA_meth_get_mod_exp(RSA_PKCS1_OpenSSL())(r0, in, rsa, bn_ctx);
 }
 
-/* The same, timed for the router. */
+/* Calls libcrypto's mod_exp and times it for the router. */
 static int timed_libcrypto_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
                                    BN_CTX *bn_ctx)
 {
@@ -280,7 +279,7 @@ static int timed_libcrypto_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
     return ok;
 }
 
-/* On a device, or where that fails on the CPU. */
+/* Computes on a device or, if that fails, on the CPU. */
 static int routed_mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa,
                           BN_CTX *bn_ctx)
 {
@@ -306,9 +305,9 @@ static int mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
         ours->context->tested++;
         return libcrypto_mod_exp(r0, in, rsa, bn_ctx);
     }
-    /* A BIGNUM's length depends on its leading zeros, so it would tell about a
-     * secret. The result of warprsa_blinded() has full length whatever its
-     * value, as in libcrypto. */
+    /* A BIGNUM's length depends on its leading zeros and would reveal a secret.
+     * The result of warprsa_blinded() has full length whatever its value, as in
+     * libcrypto. */
     if (how == MOD_EXP_SECRET)
         return warprsa_blinded(ours, routed_mod_exp, r0, in, rsa, bn_ctx);
     if (how == MOD_EXP_ROUTED && offload_bignum(ours, rsa, in, r0))
@@ -326,10 +325,10 @@ static void count_if_mod_exp_unused(const RSA *rsa)
         count_unsupported_key(ours->context);
 }
 
-/* Copies a number that needs no padding. False: it isn't as long as the modulus
- * or not less than it. libcrypto pads a shorter one or refuses it, as its
- * version has it, and raises the error of one that is too large. The comparison
- * need not be constant-time, since both numbers are public. */
+/* Copies a number that needs no padding. False: it isn't as long as the
+ * modulus, or not below it. libcrypto pads or refuses a shorter number,
+ * depending on its version, and raises the error of a number that is too large.
+ * The comparison need not be constant-time, since both numbers are public. */
 static bool copy_number(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
                         const unsigned char *from, const RSA *rsa)
 {
@@ -342,8 +341,8 @@ static bool copy_number(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
     return memcmp(number, n, (size_t)length) < 0;
 }
 
-/* The same for a signature, with the padding that it still lacks. False: the
- * padding is a rare one, or libcrypto is to find what is wrong. */
+/* Copies the number of a signature and adds its padding. False: the padding is
+ * a rare one, or libcrypto has to find what is wrong. */
 static bool pad_signature(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
                           const unsigned char *from, const RSA *rsa,
                           int padding)
@@ -357,7 +356,7 @@ static bool pad_signature(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
 }
 
 /* Whether operations of a key can go to the engines as bytes, past mod_exp().
- * Not at load, since the known-answer test is to reach mod_exp(). */
+ * Not at load, since the known-answer test has to reach mod_exp(). */
 static bool accepts_bytes(const warprsa_rsa *ours)
 {
     return ours->size_class >= 0 && !ours->context->testing;
@@ -380,14 +379,14 @@ static int call_libcrypto(private_fn *function, int how, int length,
     return result;
 }
 
-/* What became of an operation that was tried as bytes. */
+/* The outcome of trying an operation as bytes. */
 typedef enum bytes_tried {
     BYTES_NOT_TRIED, /* it can't be, or libcrypto is to find what is wrong */
     BYTES_ON_CPU,    /* it is the CPU's, and counted */
     BYTES_DONE,
 } bytes_tried;
 
-/* These two are functions of their own so that `number` is not on the stack,
+/* The next two functions are separate so that `number` is not on the stack,
  * which may be small, while libcrypto computes. */
 __attribute__((noinline)) static bytes_tried
 sign_bytes(int length, const unsigned char *from, unsigned char *to, RSA *rsa,
@@ -415,8 +414,8 @@ decrypt_bytes(int length, const unsigned char *from, unsigned char *to,
     return offload_or_count(ours, rsa, number, to) ? BYTES_DONE : BYTES_ON_CPU;
 }
 
-/* libcrypto's PKCS #1 v1.5 and PSS signatures come here. They go to a device
- * as bytes, without the BIGNUMs, buffers and locks of the way to mod_exp(). */
+/* libcrypto's PKCS #1 v1.5 and PSS signatures come here. They go to a device as
+ * bytes, without the BIGNUMs, buffers and locks on the way to mod_exp(). */
 static int priv_enc(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {

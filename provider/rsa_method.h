@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The RSA_METHOD of our keys: libcrypto's, with three functions of ours in it.
- * Here a private operation leaves libcrypto for a device, or stays.
+ * The RSA_METHOD of our keys: libcrypto's, with three functions replaced. Here
+ * a private operation leaves libcrypto for a device, or stays.
  */
 #ifndef WARPRSA_PROVIDER_RSA_METHOD_H
 #define WARPRSA_PROVIDER_RSA_METHOD_H

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The known-answer test at load: its key, message and signature, and the way
- * through our tables, which is libcrypto's.
+ * The known-answer test at load: its key, message and signature. It goes
+ * through our tables as libcrypto does.
  */
 #include "provider/self_test.h"
 

@@ -19,7 +19,7 @@
 typedef OSSL_FUNC_signature_sign_init_fn init_fn;
 typedef OSSL_FUNC_signature_digest_sign_init_fn digest_init_fn;
 
-/* A signature context of ours. */
+/* This module's signature context. */
 typedef struct signature {
     warprsa_context *context;
     const warprsa_signature_functions *functions; /* of `wrapped` */
@@ -45,7 +45,7 @@ static void freectx(void *ctx)
     OPENSSL_free(ours);
 }
 
-/* Takes a new context for `wrapped` and another copy of propq, or frees. */
+/* Completes a new context with `wrapped` and a copy of propq, or frees it. */
 static signature *complete(signature *ours, void *wrapped, const char *propq)
 {
     ours->wrapped = wrapped;
@@ -56,9 +56,9 @@ static signature *complete(signature *ours, void *wrapped, const char *propq)
     return NULL;
 }
 
-/* The query for the digest: what is demanded of the signature's provider is not
- * demanded of the digest's. Clauses that name this provider are left out. NULL:
- * no memory. The caller frees it. */
+/* The query for the digest. A demand on the signature's provider is no demand
+ * on the digest's, so clauses that name this provider are left out. NULL: no
+ * memory. The caller frees it. */
 static char *query_of_digest(const char *propq)
 {
     char *query = OPENSSL_zalloc(strlen(propq) + 1), *end = query;
@@ -127,7 +127,8 @@ static int begin_wrapped(const signature *ours, void *wrapped,
     return ours->init(wrapped, ours->key, params);
 }
 
-/* A context of the caller's default provider, begun as ours was. */
+/* Makes a context of the caller's default provider and begins it as ours
+ * was. */
 static void *begin_in_callers(const signature *ours, const char *digest,
                               const OSSL_PARAM params[])
 {
@@ -144,8 +145,8 @@ static void *begin_in_callers(const signature *ours, const char *digest,
     return wrapped;
 }
 
-/* The same for an operation under way, with all that has been set so far and
- * `params`. */
+/* Makes a context of the caller's default provider for an operation under way,
+ * with all settings so far and `params`. */
 static void *copy_to_callers(const signature *ours, const OSSL_PARAM params[])
 {
     const warprsa_signature_functions *functions = ours->functions;
@@ -170,8 +171,8 @@ static void *copy_to_callers(const signature *ours, const OSSL_PARAM params[])
     return wrapped;
 }
 
-/* Ends an attempt with `result`. Where it has failed, `moved` is a context for
- * which it has succeeded, or NULL. */
+/* Ends an attempt with `result`. If it failed, `moved` is a context for which
+ * it has succeeded, or NULL. */
 static int settle(signature *ours, int result, void *moved)
 {
     ours->moved = ours->moved || moved != NULL;

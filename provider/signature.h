@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * SIGNATURE: functions of ours for each that OpenSSL 3.0 to 4.0 has. They call
- * the default provider's in our own library context, so hashing and padding are
+ * SIGNATURE: a function for each that OpenSSL 3.0 to 4.0 has. They call the
+ * default provider in our own library context, so hashing and padding are
  * libcrypto's, and the private operation comes back to our RSA_METHOD.
  */
 #ifndef WARPRSA_PROVIDER_SIGNATURE_H

@@ -76,7 +76,8 @@ bool warprsa_trace_open(warprsa_trace *trace, const char *text, char *why,
     }
     trace->level = level;
     if (strcmp(where, "stderr") == 0) {
-        /* Closed: the next file that the program opens will be there. */
+        /* If standard error is closed, the next file that the program opens
+         * will have its number. */
         if (fcntl(STDERR_FILENO, F_GETFD) >= 0)
             trace->fd = STDERR_FILENO;
         return true;

@@ -26,20 +26,20 @@ typedef struct warprsa_trace {
 
 /*
  * Opens a trace as `text` says. False: the text isn't WARPRSA_TRACE_ALLOWED or
- * the file can't be opened; `why`, of why_size bytes, says which, and the
- * trace is off. One thread.
+ * the file can't be opened; `why`, of why_size bytes, says which, and the trace
+ * stays off. One thread.
  */
 bool warprsa_trace_open(warprsa_trace *trace, const char *text, char *why,
                         size_t why_size);
 
-/* Switches a trace off, which it may be already. One thread. */
+/* Switches a trace off; it may already be off. One thread. */
 void warprsa_trace_close(warprsa_trace *trace);
 
 /* Writes "warprsa[PID] LINE" in one write. It is a warprsa_trace_fn, and
  * `trace` is a warprsa_trace. Any thread; keeps errno. */
 void warprsa_trace_line(void *trace, int level, const char *line);
 
-/* The same with a format. Lines are cut at 1,000 characters. */
+/* As warprsa_trace_line(), with a format. Lines are cut at 1,000 characters. */
 void warprsa_trace_printf(warprsa_trace *trace, int level, const char *format,
                           ...) __attribute__((format(printf, 3, 4)));
 
