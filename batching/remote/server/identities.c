@@ -16,8 +16,7 @@ enum {
     LINE_MAX_BYTES = 1024,
     CONNECTIONS_MORE = 2, /* for health checks, and while one is replaced */
     NS_PER_S = 1000000000,
-    /* An identity may be ahead of its rate by so much: what comes at once after
-     * a pause. */
+    /* How far an identity may be ahead of its rate: a burst after a pause. */
     BURST_NS = NS_PER_S / 10,
 };
 
@@ -27,7 +26,7 @@ typedef struct identity_line {
     unsigned sessions, keys, operations, rate;
 } identity_line;
 
-/* A limit as it is written. */
+/* A limit as the file has it. */
 typedef struct limit_row {
     const char *name;
     size_t offset;
@@ -65,7 +64,7 @@ void warprsa_identities_free(warprsa_identities *table)
     pthread_mutex_destroy(&table->lock);
 }
 
-/* The next word, which ends with a zero then; NULL: none. */
+/* Cuts off the next word and ends it with a zero; NULL: none. */
 static char *next_word(char **at)
 {
     char *word = *at + strspn(*at, " \t\r\n");
@@ -91,8 +90,8 @@ static bool read_limit(const char *word, identity_line *line)
     return false;
 }
 
-/* Reads a line, which is not empty. NULL, or what was expected; the line's name
- * is empty then if that is what is wrong. */
+/* Reads a line that is not empty. NULL, or what was expected. If the name is
+ * wrong, the line's name is empty. */
 static const char *read_line(char *text, identity_line *line)
 {
     const char *name = next_word(&text), *word;
@@ -151,8 +150,8 @@ static bool set(warprsa_identities *table, const identity_line *line)
     return true;
 }
 
-/* With the lock held: takes a line of the file. NULL, or what was expected. Of
- * an identity whose limits are wrong, the former ones stay. */
+/* With the lock held: takes a line of the file. NULL, or what was expected. An
+ * identity whose limits are wrong keeps its former ones. */
 static const char *take_line(warprsa_identities *table, char *text)
 {
     identity_line line;
@@ -194,7 +193,7 @@ static bool take_lines(FILE *file, warprsa_identities *table, const char *path,
     return good;
 }
 
-/* With the lock held: those that no line has named are removed. */
+/* With the lock held: removes identities that no line has named. */
 static void remove_others(warprsa_identities *table)
 {
     warprsa_identity *identity = LIST_FIRST(&table->list), *next;
@@ -265,7 +264,7 @@ void warprsa_identities_release(warprsa_identities *table,
     pthread_mutex_unlock(&table->lock);
 }
 
-/* One more, unless there are `max` of them. */
+/* Adds one, unless the number is `max`. */
 static bool increase(atomic_uint *number, unsigned max)
 {
     if (atomic_fetch_add(number, 1) < max)
@@ -295,9 +294,9 @@ void warprsa_identity_end_session(warprsa_identity *identity)
     atomic_fetch_sub(&identity->sessions, 1);
 }
 
-/* The generic cell rate algorithm (ITU-T I.371): the time by which what has
- * been let through would be done at the rate may not be further ahead of now
- * than a burst. */
+/* The generic cell rate algorithm (ITU-T I.371). rate_ns is when the operations
+ * so far would be done at the rate; it may be ahead of now by one burst at
+ * most. */
 static bool is_in_rate(warprsa_identity *identity, uint64_t now_ns)
 {
     const unsigned rate = atomic_load(&identity->rate_max);

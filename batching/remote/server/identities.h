@@ -37,12 +37,12 @@ typedef struct warprsa_identity {
     uint32_t number;     /* of this process's, for warprsad; from FIRST on */
     unsigned references; /* under the table's lock, as `listed` */
     bool listed;         /* in the file, while it is read */
-    /* The limits now; rate 0: none. */
+    /* The present limits; rate 0: no limit. */
     _Atomic bool removed;
     atomic_uint sessions_max, keys_max, operations_max, rate_max;
-    /* What it has now. */
+    /* Its present use. */
     atomic_uint connections, sessions, operations;
-    /* When the operations so far would have been done at its rate. */
+    /* When the operations so far would be done at the identity's rate. */
     _Atomic uint64_t rate_ns;
     warprsa_log_budget log;
 } warprsa_identity;
@@ -64,15 +64,15 @@ void warprsa_identities_free(warprsa_identities *table);
  * are removed. False: `why` names the first line with a mistake and what is
  * allowed there. The other lines count all the same, since an identity that an
  * administrator has taken out must not stay because of a mistake elsewhere. A
- * line with a mistake gives nobody anything: an identity that it names keeps
- * its former limits, if it had any. A file that can't be read changes nothing.
- * Any thread.
+ * line with a mistake grants nothing: the identity that it names keeps its
+ * former limits, if it had any. A file that can't be read changes nothing. Any
+ * thread.
  */
 bool warprsa_identities_read(warprsa_identities *table, const char *path,
                              char *why, size_t why_size);
 
-/* The identity of this name, NULL if there is none; one reference more to it.
- * As many must be released. Any thread. */
+/* The identity of this name with one more reference, which the caller releases.
+ * NULL: there is none. Any thread. */
 warprsa_identity *warprsa_identities_find(warprsa_identities *table,
                                           const char *name);
 void warprsa_identities_hold(warprsa_identities *table,
@@ -80,17 +80,18 @@ void warprsa_identities_hold(warprsa_identities *table,
 void warprsa_identities_release(warprsa_identities *table,
                                 warprsa_identity *identity);
 
-/* A connection more; false: it has two more than it may have sessions. Any
- * thread. */
+/* Counts one more connection. False: the identity has two more than it may have
+ * sessions. Any thread. */
 bool warprsa_identity_begin_connection(warprsa_identity *identity);
 void warprsa_identity_end_connection(warprsa_identity *identity);
 
-/* A session more; false: it has as many as it may. Any thread. */
+/* Counts one more session. False: the identity has as many as it may have. Any
+ * thread. */
 bool warprsa_identity_begin_session(warprsa_identity *identity);
 void warprsa_identity_end_session(warprsa_identity *identity);
 
-/* An operation more, at this time; false: too many at once or too fast. Any
- * thread. */
+/* Counts one more operation, at this time. False: too many at once, or too
+ * fast. Any thread. */
 bool warprsa_identity_begin_operation(warprsa_identity *identity,
                                       uint64_t now_ns);
 void warprsa_identity_end_operation(warprsa_identity *identity);

@@ -11,7 +11,7 @@
 #include "batching/base/clock.h"
 #include "batching/base/container_of.h"
 
-/* Writes what has gathered. False: no memory. */
+/* Writes the gathered results. False: no memory. */
 static bool write_results(warprsa_operate *s)
 {
     warprsa_operate_results *r = &s->host->results;
@@ -30,8 +30,8 @@ static bool write_results(warprsa_operate *s)
     return to != NULL || s->stream == NULL;
 }
 
-/* Where the next result goes; what has gathered is written if need be. NULL: no
- * memory. */
+/* The place of the next result; writes the gathered results if it needs room.
+ * NULL: no memory. */
 static warprsa_remote_result *next_result(warprsa_operate *s)
 {
     warprsa_operate_results *r = &s->host->results;
@@ -83,7 +83,7 @@ static void drop_held(warprsa_operate *s)
         warprsa_http2_hold(s->stream->connection, false);
 }
 
-/* For later. NULL, or what is wrong. */
+/* Keeps a message for later. NULL, or what is wrong. */
 static const char *hold(warprsa_operate *s, const uint8_t *bytes, size_t size)
 {
     warprsa_operate_held *held = malloc(sizeof(*held) + size);
@@ -100,7 +100,7 @@ static const char *hold(warprsa_operate *s, const uint8_t *bytes, size_t size)
     return NULL;
 }
 
-/* Nothing of it is under way any more, and its keys are gone. */
+/* Ends a session: nothing is under way any more, and its keys are gone. */
 static void end_session(warprsa_operate *s)
 {
     warprsa_upstream_session_close(&s->session);
@@ -120,8 +120,8 @@ static void key_loaded(warprsa_operate *s, uint32_t number,
         warprsa_remote_write_key_loaded(bytes, sizeof(bytes), number, status));
 }
 
-/* Sends warprsad a key that is to be under this number. It refuses operations
- * with a key that it can't have, and so does the answer to them. */
+/* Sends a key to warprsad under this number. warprsad refuses operations with a
+ * key that it can't have, and their results say so. */
 static warprsa_remote_status add_key(warprsa_operate *s,
                                      warprsa_operate_key *key, uint32_t number,
                                      const warprsa_remote_request *request)
@@ -169,7 +169,7 @@ static const char *unload_key(warprsa_operate *s, uint32_t number)
     return NULL;
 }
 
-/* Submits an operation whose input is good. OK: it will be answered. */
+/* Submits an operation whose input is valid. OK: warprsad will answer it. */
 static warprsa_remote_status
 submit(warprsa_operate *s, const warprsa_remote_operation *o, uint64_t now_ns)
 {
@@ -230,15 +230,16 @@ static const char *serve_all(warprsa_operate *s,
     return write_results(s) ? NULL : "no memory";
 }
 
-/* Whether a message can be served now: there is a session, and room for what
- * concerns a key. */
+/* Whether a message can be served now: there is a session, and room for a
+ * message about a key. */
 static bool can_serve(warprsa_operate *s, const warprsa_remote_request *request)
 {
     return s->session.is_open && (request->kind == WARPRSA_REMOTE_OPERATIONS ||
                                   warprsa_upstream_has_room(&s->session));
 }
 
-/* NULL, or what is wrong with it. *served is false if it has to wait. */
+/* Serves a message. NULL, or what is wrong with it. *served is false if it has
+ * to wait. */
 static const char *serve_message(warprsa_operate *s, const uint8_t *bytes,
                                  size_t size, bool *served)
 {
@@ -281,7 +282,7 @@ static void end_if_done(warprsa_operate *s)
                              "the server stops");
 }
 
-/* Goes on with what was held. */
+/* Serves held messages. */
 static void resume(warprsa_operate *s)
 {
     while (!STAILQ_EMPTY(&s->held) && s->stream != NULL) {
@@ -320,8 +321,8 @@ static warprsa_remote_status status_of(warprsa_cpu_reason reason)
     }
 }
 
-/* Takes the answer to the operation at `i` of those under way, if it is there.
- * Another one is in its place then. */
+/* Takes the answer to operation `i` of those under way, if there is one.
+ * Another operation then has its place. */
 static bool collect(warprsa_operate *s, unsigned i)
 {
     warprsa_operate_results *r = &s->host->results;
@@ -346,7 +347,7 @@ static bool collect(warprsa_operate *s, unsigned i)
     return true;
 }
 
-/* Sends the results that are there, in as few messages as may be. */
+/* Sends the available results in as few messages as possible. */
 static void send_results(warprsa_operate *s)
 {
     bool done = true;
@@ -370,7 +371,7 @@ static warprsa_operate *owner_of(warprsa_upstream_session *session)
     return WARPRSA_CONTAINER_OF(session, warprsa_operate, session);
 }
 
-/* The tables are as large as what was granted. */
+/* The tables are as large as the granted limits. */
 static bool allocate(warprsa_operate *s)
 {
     const warprsa_connection *c = s->session.connection;

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * One call of Operate as the server sees it: the keys of a session and its
- * operations under way. This is the trust boundary of the network: what a
- * message says was checked by messages.h as far as the message alone can tell,
- * and is checked here against what the session and its identity may do.
+ * operations under way. This is the trust boundary of the network. messages.h
+ * has checked each message by itself; this file checks it against what the
+ * session and its identity may do.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_SERVER_OPERATE_H
 #define WARPRSA_BATCHING_REMOTE_SERVER_OPERATE_H
@@ -23,23 +23,23 @@ typedef struct warprsa_operate_pending {
     uint32_t id, bytes;
 } warprsa_operate_pending;
 
-/* Results on their way into a message. SECRET: may be decrypted texts. */
+/* Results that wait for a message. SECRET: they may be decrypted texts. */
 typedef struct warprsa_operate_results {
     size_t count;
     warprsa_remote_result result[WARPRSA_REMOTE_BATCH_MAX];
     uint8_t output[WARPRSA_REMOTE_BATCH_MAX][WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_operate_results;
 
-/* What sessions need of the thread that runs them. */
+/* What sessions need from the thread that runs them. */
 typedef struct warprsa_operate_host {
     warprsa_upstream upstream;
     bool draining; /* no more operations are taken */
-    /* A session has written to its stream, or takes messages again: the
-     * connection is to be run. */
+    /* A session has written to its stream, or takes messages again. Runs the
+     * connection. */
     void (*written)(struct warprsa_operate *session);
-    /* A call cannot go on, and the caller of no function here hears of it:
-     * warprsad has no session for it, has ended it, or a message that was held
-     * breaks the protocol. That is to be logged, and the stream ended so. */
+    /* A call cannot go on, for a reason that no function here returns: warprsad
+     * has no session for it or has ended the session, or a held message breaks
+     * the protocol. Logs this and ends the stream with the status. */
     void (*refuse)(struct warprsa_operate *session, warprsa_grpc_status status,
                    const char *why);
     unsigned holding; /* sessions that wait for room for a message */
@@ -53,8 +53,8 @@ typedef struct warprsa_operate_key {
     uint32_t bytes; /* of the modulus */
 } warprsa_operate_key;
 
-/* A message of the client's that waits: for the session at warprsad, or for
- * room there. SECRET: may have a key. */
+/* A client's message that waits for the session at warprsad, or for room there.
+ * SECRET: it may have a key. */
 typedef struct warprsa_operate_held {
     STAILQ_ENTRY(warprsa_operate_held) link;
     size_t size;
@@ -77,35 +77,34 @@ typedef struct warprsa_operate {
     uint64_t operations;
 } warprsa_operate;
 
-/* Begins a session on a stream: asks warprsad for one, and welcomes the client
- * when it is there; or ends the stream. The identity has to outlive it. NULL:
- * no memory. */
+/* Begins a session on a stream: asks warprsad for a session and then welcomes
+ * the client, or ends the stream. The identity outlives the session. NULL: no
+ * memory. */
 warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
                                      warprsa_http2_stream *stream,
                                      warprsa_identity *identity);
 
-/* Frees one whose stream has closed, after the events of this round. */
+/* Frees a session whose stream has closed, after the events of this round. */
 void warprsa_operate_free(warprsa_operate *session);
 
-/* A message of the client. NULL, or what was wrong with it. While messages are
- * held, the connection is not read from (warprsa_http2_hold()). */
+/* Takes a message of the client. NULL, or what was wrong with it. While
+ * messages are held, the connection is not read from (warprsa_http2_hold()). */
 const char *warprsa_operate_message(warprsa_operate *session,
                                     const uint8_t *bytes, size_t size);
 
 /* The client will send no more. */
 void warprsa_operate_half_closed(warprsa_operate *session);
 
-/* The stream is about to be freed: nobody waits for the results any more.
- * warprsad wipes the keys, and computes nothing that no batch has. */
+/* The stream is about to be freed, and nobody waits for results. warprsad wipes
+ * the keys and drops requests that no batch has. */
 void warprsa_operate_closed(warprsa_operate *session);
 
-/* Several times a second, and soon again while the host is `holding`: goes on
- * with messages that are held, refuses what has not been answered for too
- * long. */
+/* To be called several times a second, and oftener while the host is `holding`:
+ * serves held messages, and refuses operations that have waited too long. */
 void warprsa_operate_tick(warprsa_operate *session);
 
-/* If the host drains: tells the client, and ends the session once nothing is
- * in flight. */
+/* If the host drains: tells the client, and ends the session once no operation
+ * is in flight. */
 void warprsa_operate_drain(warprsa_operate *session);
 
 #endif

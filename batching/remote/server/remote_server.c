@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The server of the network; see remote_server.h. It believes nothing of a
- * client: host_connection.c and operate.c look at what comes.
+ * The server of the network; see remote_server.h. host_connection.c and
+ * operate.c check what clients send.
  */
 #include "batching/remote/server/remote_server.h"
 
@@ -25,11 +25,11 @@ enum {
     TICK_MS = 250,
     HOLD_MS = 1, /* until warprsad has taken some messages */
     DRAIN_TICK_MS = 10,
-    /* Each costs 0.1 ms with all that makes room for it, where strangers knock:
-     * together less than a turn. */
+    /* Under a flood of strangers each accept costs 0.1 ms, with all that makes
+     * room for it: together less than a turn. */
     ACCEPTS_AT_ONCE = 2,
-    /* For what is under way to be answered and clients to leave: the unit is
-     * given 30 s for it. */
+    /* Time to answer what is under way and for clients to leave; the unit
+     * allows 30 s. */
     DRAIN_MS = 20000,
 };
 
@@ -55,7 +55,7 @@ struct warprsa_remote_server {
     _Atomic bool mistaken; /* the last reload found a mistake */
     _Atomic bool ready;    /* warprsad computes */
     _Atomic uint64_t drained_until_ns;
-    /* Of the first thread: why warprsad cannot be used, as last logged. */
+    /* The first thread's: why warprsad cannot be used, as last logged. */
     char told[WARPRSA_UPSTREAM_WHY];
     warprsa_log_budget strangers_log;
     unsigned started; /* threads */
@@ -78,7 +78,8 @@ static void wake(network_thread *t)
 {
     static const uint64_t one = 1;
 
-    /* Can only fail with the counter at its end, and then it is awake. */
+    /* This fails only if the counter is at its maximum, and then the thread is
+     * awake. */
     (void)!write(t->eventfd, &one, sizeof(one));
 }
 
@@ -120,9 +121,9 @@ static void listen_no_longer(network_thread *t)
     (void)epoll_ctl(t->host.epoll, EPOLL_CTL_DEL, t->server->listener, NULL);
 }
 
-/* Nothing can be accepted for want of descriptors or memory. The socket would
- * be ready in each round, and the thread would never sleep: it is watched again
- * at the next tick. */
+/* Stops accepting for want of descriptors or memory, until the next tick.
+ * Otherwise the socket would be ready in each round, and the thread would never
+ * sleep. */
 static void stop_accepting(network_thread *t, const char *why)
 {
     char line[160];
@@ -171,7 +172,7 @@ static void accept_some(warprsa_event_source *source)
     }
 }
 
-/* Goes on with the messages of sessions that wait for room at warprsad. */
+/* Serves the held messages of sessions that wait for room at warprsad. */
 static void resume_held(network_thread *t)
 {
     warprsa_operate *s;
@@ -183,7 +184,7 @@ static void resume_held(network_thread *t)
             warprsa_operate_tick(s);
 }
 
-/* Says why warprsad cannot be used, when that changes. */
+/* Logs why warprsad cannot be used, whenever the reason changes. */
 static void tell_why(network_thread *t)
 {
     const char *why = t->host.operate.upstream.why;
@@ -200,7 +201,7 @@ static void tell_why(network_thread *t)
     log_line(&t->host, line);
 }
 
-/* The state of warprsad, which the first thread tells of. */
+/* Looks at the state of warprsad, which the first thread reports. */
 static void look_at_warprsad(network_thread *t)
 {
     if (t != &t->server->threads[0])
@@ -210,7 +211,7 @@ static void look_at_warprsad(network_thread *t)
     tell_why(t);
 }
 
-/* Each frees streams, but no session. */
+/* Ticks the sessions; a tick may free streams, but no session. */
 static void tick_sessions(network_thread *t)
 {
     warprsa_operate *s;
@@ -219,7 +220,7 @@ static void tick_sessions(network_thread *t)
         warprsa_operate_tick(s);
 }
 
-/* Frees what has ended. */
+/* Frees connections and sessions that have ended. */
 static void look_after(network_thread *t)
 {
     const uint64_t now_ns = warprsa_clock_ns();
@@ -248,7 +249,7 @@ static void look_after(network_thread *t)
     warprsa_remote_connection_end_sessions(&t->host);
 }
 
-/* Begins to drain, once: the listening socket is watched no longer. */
+/* Begins to drain, once: stops watching the listening socket. */
 static void drain(network_thread *t)
 {
     if (t->host.operate.draining || !atomic_load(&t->server->draining))
@@ -258,8 +259,7 @@ static void drain(network_thread *t)
         listen_no_longer(t);
 }
 
-/* Whether the thread may end: what it has to do is done, or has taken too
- * long. */
+/* Whether the thread may end: its work is done, or has taken too long. */
 static bool is_done(network_thread *t)
 {
     warprsa_remote_connection *c;
@@ -433,7 +433,8 @@ bool warprsa_remote_server_reload(warprsa_remote_server *server, char *why,
     char map_why[256] = "";
     const bool tls =
         warprsa_tls_reload(&server->tls, &server->config.tls, why, why_size);
-    /* Who is no longer in the map must go, whatever is wrong elsewhere. */
+    /* Identities that are no longer in the map must go, whatever is wrong
+     * elsewhere. */
     const bool map =
         warprsa_identities_read(&server->identities, server->config.identities,
                                 map_why, sizeof(map_why));

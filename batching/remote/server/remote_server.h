@@ -43,19 +43,19 @@ warprsa_remote_server *
 warprsa_remote_server_start(const warprsa_remote_server_config *config,
                             char *why, size_t why_size);
 
-/* Reads certificates and map again. False with the reasons in why, as
- * warprsa_tls_reload() and warprsa_identities_read() have them; health checks
- * of the configuration fail until a reload has found none. */
+/* Reads certificates and map again. False with the mistakes in why, as
+ * warprsa_tls_reload() and warprsa_identities_read() say them; health checks of
+ * the configuration fail until a reload finds no mistake. */
 bool warprsa_remote_server_reload(warprsa_remote_server *server, char *why,
                                   size_t why_size);
 
-/* Whether warprsad computes now, as one of the threads sees it; false before
- * that has connected. Any thread. */
+/* Whether warprsad computes now, as the first thread sees it; false before that
+ * thread has connected. Any thread. */
 bool warprsa_remote_server_is_ready(const warprsa_remote_server *server);
 
-/* Takes no more connections and operations, answers those under way, for 20 s
- * at most, tells the clients, ends the threads and
- * frees the server. */
+/* Takes no more connections and operations, tells the clients, answers
+ * operations under way for 20 s at most, ends the threads and frees the
+ * server. */
 void warprsa_remote_server_stop(warprsa_remote_server *server);
 
 #endif

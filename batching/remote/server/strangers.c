@@ -14,8 +14,8 @@ void warprsa_strangers_init(warprsa_strangers *strangers)
     strangers->count = 0;
 }
 
-/* The part of an address that tells customers apart. An IPv4 address that comes
- * to an IPv6 socket (::ffff:a.b.c.d) counts as the IPv4 address that it is. */
+/* Sets the part of an address that tells customers apart. An IPv4 address on an
+ * IPv6 socket (::ffff:a.b.c.d) counts as IPv4. */
 static void set_address(warprsa_stranger *stranger, const struct sockaddr *from)
 {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
@@ -48,7 +48,7 @@ static unsigned count_like(const warprsa_strangers *strangers,
     return count;
 }
 
-/* Somebody of the address that has most. */
+/* A stranger of the address that has most. */
 static const warprsa_stranger *most_frequent(const warprsa_strangers *strangers)
 {
     const warprsa_stranger *one, *most = NULL;
@@ -61,14 +61,14 @@ static const warprsa_stranger *most_frequent(const warprsa_strangers *strangers)
             count = of_it;
             most = one;
         }
-        /* Nobody else has more than the rest. */
+        /* This address has at least half of all: no other can have more. */
         if (2 * count >= strangers->count)
             break;
     }
     return most;
 }
 
-/* Who goes, of this address. There is one. */
+/* The stranger of this address that goes. There is one. */
 static warprsa_stranger *first_to_go(warprsa_strangers *strangers,
                                      const warprsa_stranger *like)
 {

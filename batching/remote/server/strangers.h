@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Connections whose peer has shown no certificate of somebody in the map yet:
- * how many there may be, and which one makes room for another. They have places
- * of their own, so that whoever just knocks takes nobody's seat.
+ * Strangers: connections whose peer has not shown a certificate of an identity
+ * in the map yet. How many there may be, and which one makes room for another.
+ * Strangers have places of their own, so that they take no identity's seat.
  *
- * A place costs memory and a descriptor, so there is a limit. Where it is
- * reached, a newcomer is let in all the same and an earlier one goes: one of
- * the address that has most, and of these the first that has sent nothing.
- * A silent flood from one address thus meets its own silent connections, and a
- * peer that shakes hands at once is done before its turn comes.
+ * A place costs memory and a descriptor, so there is a limit. Beyond it a
+ * newcomer takes the place of an earlier stranger: of the address that has most
+ * strangers, the first that has sent nothing. So a silent flood from one
+ * address replaces its own connections, and a peer that shakes hands at once is
+ * done before its turn comes.
  *
  * One thread's; no locks.
  */
@@ -23,7 +23,7 @@
 
 enum {
     WARPRSA_STRANGERS_MAX = 256,
-    /* Of one IPv4 address, or one IPv6 prefix of 64 bits, which is what one
+    /* Strangers of one IPv4 address, or of one IPv6 prefix of 64 bits, as one
      * customer has. */
     WARPRSA_STRANGERS_OF_ADDRESS = 64,
     WARPRSA_STRANGER_ADDRESS = 8,
@@ -44,13 +44,13 @@ typedef struct warprsa_strangers {
 
 void warprsa_strangers_init(warprsa_strangers *strangers);
 
-/* Adds one that has come from this address. Returns who has to go for it, taken
- * off the list already; NULL: nobody. */
+/* Adds a stranger from this address. Returns the stranger that has to go for
+ * it, already off the list; NULL: none. */
 warprsa_stranger *warprsa_strangers_add(warprsa_strangers *strangers,
                                         warprsa_stranger *stranger,
                                         const struct sockaddr *from);
 
-/* Takes one off the list; does nothing if it is not there. */
+/* Takes a stranger off the list; does nothing if it is not there. */
 void warprsa_strangers_remove(warprsa_strangers *strangers,
                               warprsa_stranger *stranger);
 

@@ -49,7 +49,7 @@ static void notified(warprsa_event_source *source)
         lose(s, "warprsad has gone");
 }
 
-/* The session's notifier has come: it is open. */
+/* The session's notifier has come, so the session is open. */
 static void take_notifier(warprsa_upstream_session *s, int fd)
 {
     s->notifier_source.ready = notified;
@@ -89,7 +89,8 @@ static void socket_ready(warprsa_event_source *source)
     }
 }
 
-/* Asks for the one notifier, by which warprsad tells of all answers. */
+/* Asks for the session's one notifier, by which warprsad announces all
+ * answers. */
 static bool ask_for_notifier(warprsa_upstream_session *s)
 {
     warprsa_connection *c = s->connection;
@@ -103,7 +104,7 @@ static bool ask_for_notifier(warprsa_upstream_session *s)
     return true;
 }
 
-/* A session has come. */
+/* Takes a WELCOME: a session has come. */
 static void welcome(warprsa_upstream_session *s, const warprsa_message *message,
                     int fds[WARPRSA_MESSAGE_FDS])
 {
@@ -142,8 +143,8 @@ static void close_control(warprsa_upstream *u)
     warprsa_control_connection_close(&u->control);
 }
 
-/* No reply will come any more. Who hears of one lost session may close any
- * other: none is remembered meanwhile. */
+/* No reply will come any more. The handler of one lost session may close any
+ * other, so this loop keeps no pointer to a session. */
 static void lose_asked(warprsa_upstream *u, const char *why)
 {
     warprsa_upstream_session *s;
@@ -153,8 +154,8 @@ static void lose_asked(warprsa_upstream *u, const char *why)
         lose(s, why);
 }
 
-/* A reply without anybody who waits for it is of a call that has ended. The
- * session is accepted all the same, and ends: it would last for seconds. */
+/* A reply that nobody waits for belongs to a call that has ended. The session
+ * is accepted and ended, since it would otherwise last for seconds. */
 static void take_reply(warprsa_upstream *u, const warprsa_message *message,
                        int fds[WARPRSA_MESSAGE_FDS])
 {
@@ -196,9 +197,9 @@ static void control_ready(warprsa_event_source *source)
         }
 }
 
-/* Sends a CONNECT. A control connection that is watched is not opened again
- * here, though warprsad may have gone: its end is an event that is to come, and
- * of which all hear that wait for a reply. */
+/* Sends a CONNECT. A watched control connection is not opened again here, even
+ * if warprsad has gone: the event of its end will come, and all sessions that
+ * wait for a reply are told. */
 static bool request(warprsa_upstream *u, warprsa_message *message,
                     char why[WARPRSA_UPSTREAM_WHY])
 {
@@ -331,7 +332,7 @@ void warprsa_upstream_tick(warprsa_upstream *u, uint64_t now_ns)
 {
     warprsa_upstream_session *s;
 
-    /* The first was asked for first. */
+    /* The list is in the order of asking. */
     while ((s = TAILQ_FIRST(&u->asked)) != NULL &&
            now_ns > s->asked_ns + REPLY_MS * WARPRSA_NS_PER_MS)
         lose(s, "warprsad does not answer");

@@ -2,12 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A network thread's sessions at warprsad, which computes. The gateway is a
- * client of the local protocol (daemon/wire/protocol.h) as any program is, but
- * that it has a session for each call of a host, in the name of the host's
- * identity, and never sleeps for an answer: what it waits for is an event of
- * the thread's epoll instance.
- *
- * The gateway believes warprsad. All of this belongs to one thread.
+ * client of the local protocol (daemon/wire/protocol.h), with two differences
+ * from other programs. It has a session for each call of a host, in the name of
+ * the host's identity. It never sleeps for an answer: answers are events of the
+ * thread's epoll instance. The gateway trusts warprsad. An upstream belongs to
+ * one thread.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_SERVER_UPSTREAM_H
 #define WARPRSA_BATCHING_REMOTE_SERVER_UPSTREAM_H
@@ -27,13 +26,13 @@ enum {
 struct warprsa_upstream;
 struct warprsa_upstream_session;
 
-/* What the owner of a session does. None of them may free the session. */
+/* What the owner of a session does. No handler may free the session. */
 typedef struct warprsa_upstream_handlers {
-    /* It may be used from now on. */
+    /* The session may be used from now on. */
     void (*opened)(struct warprsa_upstream_session *session);
     /* There are answers to collect. */
     void (*answered)(struct warprsa_upstream_session *session);
-    /* It was refused, or has ended: nothing more will be answered. */
+    /* The session was refused or has ended: no more answers will come. */
     void (*lost)(struct warprsa_upstream_session *session, const char *why);
 } warprsa_upstream_handlers;
 
@@ -57,7 +56,7 @@ typedef struct warprsa_upstream {
     warprsa_event_source source; /* of the control connection */
     bool watched;                /* in the epoll instance */
     uint32_t tags;               /* given out so far */
-    /* Sessions that were asked for and are not open yet. */
+    /* Sessions that were asked for but are not open yet. */
     TAILQ_HEAD(, warprsa_upstream_session) asked;
     warprsa_upstream_session own;   /* shows the state of warprsad */
     bool is_believed;               /* about identities, as `own` was told */
@@ -65,34 +64,34 @@ typedef struct warprsa_upstream {
     char why[WARPRSA_UPSTREAM_WHY]; /* why it can't be used */
 } warprsa_upstream;
 
-/* Connects to warprsad at `socket`, if it is there; else tick() tries again.
- * `epoll` outlives the upstream. */
+/* Connects to warprsad at `socket`; if that fails, tick() tries again. `epoll`
+ * outlives the upstream. */
 void warprsa_upstream_init(warprsa_upstream *upstream, int epoll,
                            const char *socket);
 
-/* All its sessions are closed. */
+/* Closes the upstream, all of whose sessions are closed. */
 void warprsa_upstream_close(warprsa_upstream *upstream);
 
-/* Several times a second: connects again, and loses sessions whose replies do
- * not come. */
+/* To be called several times a second: connects again, and gives up sessions
+ * whose replies do not come. */
 void warprsa_upstream_tick(warprsa_upstream *upstream, uint64_t now_ns);
 
-/* Whether warprsad computes now for those whom this process names; not while it
- * hangs. */
+/* Whether warprsad computes now for the identities of this process; false while
+ * warprsad hangs. */
 bool warprsa_upstream_is_ready(const warprsa_upstream *upstream);
 
-/* Asks for a session, which is zeros, for an identity, by the gateway's number
- * and its name. opened() or lost() follows. False with the reason in why: there
- * is no warprsad, or it does not read. */
+/* Asks for a session for an identity, given by the gateway's number and its
+ * name. `session` is all zeros. opened() or lost() follows. False with the
+ * reason in why: warprsad is not there or does not read. */
 bool warprsa_upstream_ask(warprsa_upstream *upstream,
                           warprsa_upstream_session *session,
                           const warprsa_upstream_handlers *handlers,
                           const warprsa_message *wanted,
                           char why[WARPRSA_UPSTREAM_WHY]);
 
-/* Ends a session: warprsad wipes its keys, and computes nothing more for it. No
- * handler is called any more, but the memory may be freed only after the events
- * of this round. Does nothing a second time. */
+/* Ends a session: warprsad wipes its keys and computes nothing more for it. No
+ * handler is called any more. The memory may be freed only after the events of
+ * this round. Does nothing a second time. */
 void warprsa_upstream_session_close(warprsa_upstream_session *session);
 
 /* ---- Of a session that is open ---- */
@@ -100,15 +99,15 @@ void warprsa_upstream_session_close(warprsa_upstream_session *session);
 /* Whether warprsad has room for one more message about a key. */
 bool warprsa_upstream_has_room(warprsa_upstream_session *session);
 
-/* Sends a key under a number that is free, or frees it; there has to be room
- * for the message. */
+/* Sends a key under a free number, or frees a key's number. has_room() must be
+ * true. */
 void warprsa_upstream_load_key(warprsa_upstream_session *session,
                                uint32_t number, const warprsa_private_key *key);
 void warprsa_upstream_free_key(warprsa_upstream_session *session,
                                uint32_t number);
 
-/* Submits an input of `bytes` bytes, below the key's modulus. False: there is
- * no slot for it now. */
+/* Submits an input of `bytes` bytes, below the key's modulus. False: no slot is
+ * free now. */
 bool warprsa_upstream_submit(warprsa_upstream_session *session, uint32_t key,
                              const uint8_t *input, uint32_t bytes,
                              uint64_t now_ns, warprsa_ticket *ticket);

@@ -25,17 +25,17 @@ typedef struct warprsa_address {
 bool warprsa_address_parse(const char *text, size_t length,
                            warprsa_address *address);
 
-/* A socket that listens there and doesn't block; -1 with the reason in why.
- * *port is the port it has. */
+/* Makes a non-blocking listening socket; -1 with the reason in why. *port is
+ * its port. */
 int warprsa_address_listen(const warprsa_address *address, unsigned *port,
                            char *why, size_t why_size);
 
-/* Connects a socket that doesn't block, within `ms` milliseconds for each of
- * the host's addresses; -1 with the reason in why. Waits for DNS, too. */
+/* Connects a non-blocking socket, within `ms` milliseconds for each of the
+ * host's addresses; -1 with the reason in why. Waits for DNS, too. */
 int warprsa_address_connect(const warprsa_address *address, unsigned ms,
                             char *why, size_t why_size);
 
-/* Has small messages sent at once. */
+/* Has the socket send small messages at once. */
 void warprsa_address_no_delay(int socket);
 
 #endif

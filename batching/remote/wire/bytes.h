@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Bytes on their way, which may hold a private key: memory that grows, and that
+ * A buffer of bytes on their way, which may hold a private key. It grows, and
  * is wiped as soon as its bytes have gone on. One thread at a time.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_WIRE_BYTES_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What waits is from..to. All zero: nothing. */
+/* The waiting bytes are from..to. All zeros: none. */
 typedef struct warprsa_bytes {
     uint8_t *bytes;
     size_t from, to, room;
@@ -21,8 +21,8 @@ static inline size_t warprsa_bytes_waiting(const warprsa_bytes *b)
     return b->to - b->from;
 }
 
-/* Where `size` more bytes go; `to` is increased by whoever has put them there.
- * NULL: no memory, and nothing has changed. */
+/* Returns room for `size` more bytes; the caller writes them and increases
+ * `to`. NULL: no memory, and nothing has changed. */
 uint8_t *warprsa_bytes_reserve(warprsa_bytes *b, size_t size);
 
 /* Takes away the first `size` bytes, which have gone on. */

@@ -18,16 +18,15 @@
 
 enum {
     READ_BYTES = 16384, /* a record of TLS */
-    /* A turn, after which others have theirs: bytes of TLS, and time. A message
-     * of the largest kind has less. A record that is begun is finished: with
-     * twelve keys in it, it takes some 0.1 ms. */
+    /* The limits of a turn: bytes of TLS, and time. The largest message has
+     * fewer bytes. A record that is begun is finished: with twelve keys in it,
+     * it takes some 0.1 ms. */
     TURN_BYTES = 256 * 1024,
     TURN_NS = 250000,
-    /* Frames that nghttp2 has to send; then no more is read in this turn. */
+    /* With so many frames to send, no more is read in this turn. */
     FRAMES_MAX = 256,
     OUT_MAX = 256 * 1024, /* ready for the socket; nghttp2 waits beyond it */
-    /* Answers that wait for a peer that does not read, before it is not read
-     * from. */
+    /* With so many bytes of unread answers, the peer is not read from. */
     QUEUED_MAX = 2 * 1024 * 1024,
     OTHER_MESSAGE_MAX = 1024,
     STREAMS_MAX = 8,
@@ -85,7 +84,7 @@ static size_t status_headers(const warprsa_http2_stream *s, nghttp2_nv *to,
     return 2;
 }
 
-/* What is next of a stream: bytes, its end, or nothing yet. */
+/* The next data of a stream: bytes, its end, or nothing yet. */
 static ssize_t next_data(nghttp2_session *session, int32_t id, uint8_t *buffer,
                          size_t length, uint32_t *flags,
                          nghttp2_data_source *source, void *arg)
@@ -114,7 +113,7 @@ static ssize_t next_data(nghttp2_session *session, int32_t id, uint8_t *buffer,
     return (ssize_t)size;
 }
 
-/* A frame's head and bytes of a stream, for the socket. */
+/* Puts a frame's head and a stream's bytes into the socket's buffer. */
 static int send_data(nghttp2_session *session, nghttp2_frame *frame,
                      const uint8_t *head, size_t length,
                      nghttp2_data_source *source, void *arg)
@@ -185,7 +184,7 @@ void warprsa_http2_sent(warprsa_http2_stream *s, size_t size)
     answer(s);
 }
 
-/* A head that is the whole answer. */
+/* Sends a head that is the whole answer. */
 static void answer_at_once(warprsa_http2_stream *s)
 {
     nghttp2_nv head[4] = {header(":status", s->is_grpc ? "200" : "415"),
@@ -252,7 +251,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
     (void)arg;
     if (s == NULL)
         return 0;
-    /* The rest is read on, and forgotten: it has to be, for HPACK's table. */
+    /* The rest of the head is read and dropped: HPACK's table needs it. */
     s->head_bytes += name_length + length + HEADER_BYTES;
     if (s->head_bytes > HEADERS_MAX)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* resets the stream */
@@ -323,7 +322,7 @@ static const uint8_t *read_prefix(warprsa_http2_stream *s, const uint8_t *from,
     return from;
 }
 
-/* Bytes of a message, the rest of it at most. */
+/* Takes bytes of a message, at most the rest of it. */
 static const uint8_t *read_message(warprsa_http2_stream *s, const uint8_t *from,
                                    const uint8_t *end)
 {
@@ -457,8 +456,7 @@ static bool end_with(warprsa_http2 *c, const char *why)
     return false;
 }
 
-/* After a call of libssl that returned no success: whether it only has to
- * wait. */
+/* After a call of libssl that did not succeed: whether it only has to wait. */
 static bool waits(warprsa_http2 *c, int returned)
 {
     switch (SSL_get_error(c->ssl, returned)) {
@@ -475,7 +473,7 @@ static bool waits(warprsa_http2 *c, int returned)
     return false;
 }
 
-/* True with a session: the handshake is done. */
+/* True: the handshake is done and there is a session. */
 static bool shake_hands(warprsa_http2 *c)
 {
     const unsigned char *protocol = NULL;
@@ -496,8 +494,8 @@ static bool shake_hands(warprsa_http2 *c)
     return true;
 }
 
-/* Whether the peer leaves so much unread, or has sent so much, that it is not
- * read from. */
+/* Whether the peer is not read from, because it leaves too much unread or has
+ * sent too much. */
 static bool is_backed_up(const warprsa_http2 *c)
 {
     return c->holds > 0 || c->queued >= QUEUED_MAX ||
@@ -549,8 +547,8 @@ static bool write_all(warprsa_http2 *c)
     }
 }
 
-/* Whether the peer has gone. epoll tells so again and again of one that is not
- * read from, and no reading would notice. */
+/* Whether the peer has gone. If the peer is not read from, no read would
+ * notice, and epoll would report it again and again. */
 static bool has_gone(const warprsa_http2 *c)
 {
     struct pollfd end = {.fd = c->input.socket};

@@ -2,15 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A connection of HTTP/2 (RFC 9113, by nghttp2) over TLS, and the calls of gRPC
- * on it as streams of whole messages: for both sides. It knows no message of
- * ours. The peer may be anyone with a certificate: lengths, heads and the order
- * of frames are checked here or by nghttp2, and a peer that brings more than it
- * takes is not read from until it has taken what is ready for it. That bounds
- * what a connection costs, whatever the peer sends and does not read: some 2
- * MiB of answers, 256 KiB of frames for the socket, and what answers one read.
+ * on it as streams of whole messages: for both sides. It knows none of
+ * warprsa's messages. The peer may be anyone with a certificate. Lengths, heads
+ * and the order of frames are checked here or by nghttp2. A peer that sends
+ * more than it reads is not read from until it has read what is ready for it.
+ * This bounds the cost of a connection: some 2 MiB of answers, 256 KiB of
+ * frames for the socket, and the answers to one read.
  *
- * Bytes of messages may be private keys: they are wiped wherever they were,
- * once they have been used or sent.
+ * Messages may hold private keys: their bytes are wiped everywhere once they
+ * have been used or sent.
  *
  * A connection belongs to one thread at a time.
  */
@@ -66,14 +66,14 @@ typedef struct warprsa_http2_stream {
     char status_text[128]; /* empty: none */
 } warprsa_http2_stream;
 
-/* What a role does. None of them may free the connection. */
+/* What a role (server or client) does. No handler may free the connection. */
 typedef struct warprsa_http2_handlers {
     /* The TLS handshake is done: the peer's certificate is good. */
     void (*connected)(struct warprsa_http2 *connection);
-    /* A server's: a client has begun a call; its path is known. */
+    /* At a server: a client has begun a call; its path is known. */
     void (*begin)(warprsa_http2_stream *stream);
-    /* A message has come; it is wiped afterwards. Text: it was not one, and the
-     * text says what is wrong with it. */
+    /* A message has come; it is wiped afterwards. A returned text says what is
+     * wrong with the message. */
     const char *(*message)(warprsa_http2_stream *stream, const uint8_t *bytes,
                            size_t size);
     /* The peer will send no more messages. */
@@ -103,9 +103,9 @@ typedef struct warprsa_http2 {
     char why[WARPRSA_TLS_WHY]; /* why it has ended */
 } warprsa_http2;
 
-/* A connection on a socket that is connected and does not block; takes the
- * socket over. `name` as in tls.h: NULL for a server. NULL: no memory, and the
- * socket is closed. */
+/* Makes a connection on a connected, non-blocking socket, which it takes over.
+ * `name` as in tls.h: NULL for a server. NULL: no memory, and the socket is
+ * closed. */
 warprsa_http2 *warprsa_http2_new(warprsa_tls *tls, int socket, const char *name,
                                  const warprsa_http2_handlers *handlers,
                                  void *owner);
@@ -113,36 +113,36 @@ warprsa_http2 *warprsa_http2_new(warprsa_tls *tls, int socket, const char *name,
 /* Closes all streams, wipes and frees. */
 void warprsa_http2_free(warprsa_http2 *connection);
 
-/* Reads and writes without waiting: for a millisecond or so, 256 KiB, and not
- * beyond what the peer takes of the answers; `unread` then says that there is
- * more. False: the connection has ended, and `why` says why. */
+/* Reads and writes without waiting, for a millisecond or so and 256 KiB, as far
+ * as the peer reads the answers. `unread` says that there is more. False: the
+ * connection has ended, and `why` says why. */
 bool warprsa_http2_run(warprsa_http2 *connection);
 
-/* The same, but it only writes. */
+/* As warprsa_http2_run(), but only writes. */
 bool warprsa_http2_flush(warprsa_http2 *connection);
 
 /* What to wait for: EPOLLIN, EPOLLOUT. */
 uint32_t warprsa_http2_events(const warprsa_http2 *connection);
 
-/* Each of these takes effect with the next run(). */
+/* Each of the following functions takes effect with the next run(). */
 
-/* A client's call of this path. NULL: no memory. */
+/* At a client: makes a call of this path. NULL: no memory. */
 warprsa_http2_stream *warprsa_http2_call(warprsa_http2 *connection,
                                          const char *host, const char *path);
 
-/* `room` bytes at the end of what a stream sends, of which
- * warprsa_http2_sent() takes the first `size`, a message with its prefix. NULL:
- * no memory, and the connection has to be ended. */
+/* Returns `room` bytes at the end of a stream's output. warprsa_http2_sent()
+ * takes the first `size` of them, a message with its prefix. NULL: no memory,
+ * and the connection has to be ended. */
 uint8_t *warprsa_http2_reserve(warprsa_http2_stream *stream, size_t room);
 void warprsa_http2_sent(warprsa_http2_stream *stream, size_t size);
 
-/* Ends a stream once all is sent: a server's with this status, whose text, a
- * constant, is cut at 127 bytes. Does nothing a second time. */
+/* Ends a stream once everything is sent; at a server with this status, whose
+ * text is a constant and is cut at 127 bytes. Does nothing a second time. */
 void warprsa_http2_finish(warprsa_http2_stream *stream,
                           warprsa_grpc_status status, const char *text);
 
-/* A role has no room for more: the connection is not read from until this was
- * called with false as often as with true; `unread` is set then. */
+/* True: a role has no room for more. The connection is not read from until this
+ * was called with false as often as with true; then `unread` is set. */
 void warprsa_http2_hold(warprsa_http2 *connection, bool hold);
 
 /* Bytes on the wire so far, with what TLS adds. */

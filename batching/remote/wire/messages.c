@@ -26,8 +26,8 @@ static bool get_u32(const field *f, uint32_t *value)
     return f->is_number && f->value <= UINT32_MAX;
 }
 
-/* Copies a number to the end of an array of `size` bytes, without the zeros in
- * front. False: it is longer. */
+/* Copies a number without leading zeros to the end of an array of `size` bytes.
+ * False: it is longer. */
 static bool get_number(const field *f, uint8_t *to, size_t size)
 {
     const uint8_t *from = f->bytes;
@@ -63,7 +63,7 @@ static bool get_key_field(const field *f, warprsa_private_key *key)
     return true;
 }
 
-/* A key with a number too long for any engine becomes one of zeros, which no
+/* A key with a number too long for any engine becomes a key of zeros, which no
  * engine takes either. */
 static const char *read_private_key(reader in, warprsa_private_key *key)
 {
@@ -119,7 +119,7 @@ static const char *read_load_key(reader in, warprsa_remote_request *request)
     return sources == 1 ? NULL : "load_key needs one source of the key";
 }
 
-/* Messages with nothing in it but a number and, for KEY_LOADED, a status. */
+/* Reads messages that have only a number and, for KEY_LOADED, a status. */
 static const char *read_numbers(reader in, uint32_t *first, uint32_t *second)
 {
     warprsa_protobuf_found found;
@@ -242,7 +242,7 @@ static const char *read_welcome(reader in, warprsa_remote_welcome *w)
     return found == WARPRSA_PROTOBUF_END ? NULL : "a malformed welcome";
 }
 
-/* A status of a newer server is a failure like any other. */
+/* An unknown status of a newer server counts as a failure. */
 static warprsa_remote_status status_of(uint32_t number)
 {
     return number < WARPRSA_REMOTE_STATUSES ? (warprsa_remote_status)number
@@ -373,7 +373,7 @@ static writer begin(uint8_t *to, size_t room, size_t size)
     return w;
 }
 
-/* How much was written from `to` on; 0: not all of it. */
+/* How much was written from `to` on; 0: there was not enough room. */
 static size_t end(const writer *w, const uint8_t *to)
 {
     return w->overrun ? 0 : (size_t)(w->at - to);

@@ -3,8 +3,8 @@
  *
  * The messages of warprsa.proto, as both sides of the network use them. A
  * message is read in place: numbers and addresses in it point into its bytes.
- * Whatever it says is checked here as far as the message alone can tell;
- * whether a key is there, or an input below its modulus, is for the reader.
+ * This file checks a message by itself. The reader checks whether a key is
+ * there and an input is below its modulus.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_WIRE_MESSAGES_H
 #define WARPRSA_BATCHING_REMOTE_WIRE_MESSAGES_H
@@ -20,7 +20,7 @@ enum {
     /* An operation or a result: three heads of at most 6 bytes, two numbers of
      * at most 5, a padding or status of at most 6, 1024 bytes of a number. */
     WARPRSA_REMOTE_OPERATION_MAX = 1072,
-    /* What each message is sent with: gRPC's flag and length. */
+    /* gRPC's flag and length, which precede each message. */
     WARPRSA_REMOTE_PREFIX = 5,
     WARPRSA_REMOTE_MESSAGE_MAX =
         WARPRSA_REMOTE_BATCH_MAX * WARPRSA_REMOTE_OPERATION_MAX + 64,

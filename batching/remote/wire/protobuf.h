@@ -2,10 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The encoding of Protocol Buffers (proto3): fields read from a message in
- * place, and written into a buffer. Nothing is allocated and nothing copied
- * aside, so that a message with a private key is wiped where it lies; that is
- * why no library does this. The peer may be anyone: each length is checked
- * against what is there.
+ * place, and written into a buffer. Nothing is allocated or copied aside, so
+ * that a message with a private key can be wiped where it lies; no library does
+ * that. The peer may be anyone: each length is checked against what is there.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_WIRE_PROTOBUF_H
 #define WARPRSA_BATCHING_REMOTE_WIRE_PROTOBUF_H
@@ -14,14 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is left of a message. */
+/* The rest of a message. */
 typedef struct warprsa_protobuf_reader {
     const uint8_t *at, *end;
 } warprsa_protobuf_reader;
 
-/* A field. `bytes` and `size` are those of a string or message, in place;
- * `value` is that of a number. A field of 32 or 64 fixed bits has neither: no
- * message of ours has any. */
+/* A field. `bytes` and `size` are for a string or message, in place; `value` is
+ * for a number. A field of 32 or 64 fixed bits has neither; warprsa's messages
+ * have no such field. */
 typedef struct warprsa_protobuf_field {
     uint32_t number;
     bool is_number, is_bytes;
@@ -40,8 +39,7 @@ typedef enum warprsa_protobuf_found {
 warprsa_protobuf_found warprsa_protobuf_next(warprsa_protobuf_reader *reader,
                                              warprsa_protobuf_field *field);
 
-/* Where to write: nothing is written beyond `end`, and `overrun` is set then.
- */
+/* Where to write. Nothing is written beyond `end`; `overrun` is set instead. */
 typedef struct warprsa_protobuf_writer {
     uint8_t *at, *end;
     bool overrun;
@@ -59,7 +57,7 @@ void warprsa_protobuf_put_bytes(warprsa_protobuf_writer *writer, uint32_t field,
 void warprsa_protobuf_put_head(warprsa_protobuf_writer *writer, uint32_t field,
                                size_t size);
 
-/* How many bytes those write. */
+/* How many bytes put_number() and put_bytes() write. */
 size_t warprsa_protobuf_number_size(uint32_t field, uint64_t value);
 size_t warprsa_protobuf_bytes_size(uint32_t field, size_t size);
 

@@ -19,8 +19,8 @@
 #include <openssl/x509v3.h>
 
 enum {
-    /* Messages of libssl's own that a peer may send, and one more for so many
-     * bytes that it has sent. */
+    /* How many TLS messages without data a peer may send, and one more for each
+     * so many bytes that it has sent. */
     MESSAGES_MAX = 16,
     BYTES_A_MESSAGE = 1024 * 1024,
 };
@@ -53,9 +53,9 @@ static void refused(X509 *certificate, const char *what,
     snprintf(why, WARPRSA_TLS_WHY, "certificate of %s refused: %s", name, what);
 }
 
-/* libssl has a look at the extended key usage where there is one. Here it has
- * to be there: a certificate that was not made for this role, as a web server's
- * of the same authority, is none for it. */
+/* libssl checks the extended key usage only if a certificate has one. Here it
+ * is required, so that a certificate for another role, as a web server's of the
+ * same authority, is refused. */
 static bool has_usage(X509 *certificate, uint32_t usage)
 {
     return (X509_get_extension_flags(certificate) & EXFLAG_XKUSAGE) != 0 &&
@@ -102,7 +102,7 @@ static bool complain(const char *file, char *why, size_t why_size)
     return false;
 }
 
-/* A key in a file is not to be asked for a passphrase: nobody is there. */
+/* Never asks for a passphrase: nobody is there to answer. */
 static int no_passphrase(char *buffer, int size, int writing, void *arg)
 {
     (void)buffer;
@@ -112,8 +112,8 @@ static int no_passphrase(char *buffer, int size, int writing, void *arg)
     return -1;
 }
 
-/* The private key of a file that has been opened and looked at, so that it is
- * this one and no other that is read. */
+/* Reads the private key from a file that was opened and checked, so that no
+ * other file takes its place in between. */
 static bool read_key(SSL_CTX *context, const warprsa_tls *tls, FILE *file,
                      const char *path, char *why, size_t why_size)
 {
@@ -185,7 +185,7 @@ static bool read_files(SSL_CTX *context, const warprsa_tls *tls,
 
 static bool set_up(SSL_CTX *context, bool is_server)
 {
-    /* A session resumed would not be verified again. */
+    /* A resumed session would not be verified again. */
     const uint64_t options =
         SSL_OP_NO_TICKET | SSL_OP_CLEANSE_PLAINTEXT | SSL_OP_NO_COMPRESSION;
 
@@ -280,8 +280,8 @@ static BIO_METHOD *new_input_method(void)
     return NULL;
 }
 
-/* libssl tells of each message. An honest peer updates its keys after some
- * 2^24 records; a server's two tickets come right after the handshake. */
+/* libssl calls this for each message. An honest peer updates its keys after
+ * some 2^24 records; a server's two tickets come right after the handshake. */
 static void count_message(int writing, int version, int type, const void *bytes,
                           size_t size, SSL *ssl, void *arg)
 {
@@ -342,7 +342,7 @@ void warprsa_tls_close(warprsa_tls *tls)
     OSSL_LIB_CTX_free(tls->libctx);
     pthread_mutex_destroy(&tls->lock);
     BIO_meth_free(tls->input);
-    /* After an open() that failed its caller finds nothing left to close. */
+    /* After a failed open() nothing is left to close. */
     memset(tls, 0, sizeof(*tls));
 }
 
@@ -368,7 +368,7 @@ static bool expect_name(SSL *ssl, const char *name)
            SSL_set_tlsext_host_name(ssl, name) == 1;
 }
 
-/* The socket below TLS. */
+/* Sets the socket below TLS. */
 static bool set_socket(const warprsa_tls *tls, SSL *ssl,
                        warprsa_tls_input *input)
 {
@@ -409,7 +409,7 @@ SSL *warprsa_tls_connection(warprsa_tls *tls, warprsa_tls_input *input,
     return NULL;
 }
 
-/* Verifies a chain once more, with the authorities and lists of now. */
+/* Verifies a chain once more, with the present authorities and lists. */
 static bool verify_again(const warprsa_tls *tls, X509_STORE *store, SSL *ssl,
                          char why[WARPRSA_TLS_WHY])
 {
@@ -435,7 +435,8 @@ static bool verify_again(const warprsa_tls *tls, X509_STORE *store, SSL *ssl,
     return good;
 }
 
-/* The chain as it was verified, with the authority's own certificate. */
+/* Whether a certificate of the verified chain has expired, the authority's own
+ * included. */
 static bool has_expired(SSL *ssl, char why[WARPRSA_TLS_WHY])
 {
     const STACK_OF(X509) *chain = SSL_get0_verified_chain(ssl);
@@ -488,7 +489,7 @@ void warprsa_tls_explain(SSL *ssl, int returned, char why[WARPRSA_TLS_WHY])
     snprintf(why, WARPRSA_TLS_WHY, "%s", text);
 }
 
-/* "KIND:TEXT", if the text is one. */
+/* Calls `use` with "KIND:TEXT", if the text is a valid name. */
 static bool use_name(const char *kind, const unsigned char *text, int length,
                      bool (*use)(void *arg, const char *name), void *arg)
 {

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * TLS of the network: version 1.3 alone, certificates on both sides. It has a
- * library context of its own with the default provider and no configuration
- * file, so that its own private operations never go through warprsa.
+ * TLS of the network: version 1.3 alone, certificates on both sides. Its
+ * library context has only the default provider and no configuration file, so
+ * that its own private operations never go through warprsa.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_WIRE_TLS_H
 #define WARPRSA_BATCHING_REMOTE_WIRE_TLS_H
@@ -21,17 +21,17 @@ enum {
     WARPRSA_TLS_NAME = 256, /* an identity, with its final zero */
 };
 
-/* Files in PEM: a certificate with its chain, its private key, those whom the
- * peer's certificate must come from, and what these have revoked (CRLs; empty:
- * they are not asked). */
+/* Files in PEM: a certificate with its chain, its private key, the authorities
+ * of peers' certificates, and their revocation lists (CRLs; empty: none are
+ * used). */
 typedef struct warprsa_tls_files {
     const char *certificate, *key, *ca, *crl;
 } warprsa_tls_files;
 
-/* What a connection reads. libssl takes in messages of its own, as key updates
- * (RFC 8446, 4.6.3), inside one SSL_read() for as long as they come: with this
- * it finds no more bytes than its turn allows, and no more such messages than a
- * peer needs that also sends data. */
+/* The input of a connection. Inside one SSL_read() libssl processes messages
+ * without data, such as key updates (RFC 8446, 4.6.3), for as long as they
+ * come. This structure limits the bytes that libssl finds in a turn, and the
+ * number of such messages to what a peer needs that also sends data. */
 typedef struct warprsa_tls_input {
     int socket;
     size_t allowed;    /* bytes that may still be read; its user's to set */
@@ -52,49 +52,49 @@ typedef struct warprsa_tls {
     atomic_uint reloads; /* how often it was another one */
 } warprsa_tls;
 
-/* Reads the files. False: `why` says which of them, and what is wrong. A
- * private key that others than its owner and group may use is refused. */
+/* Reads the files. False: `why` says which file is wrong, and how. A private
+ * key that others than its owner and group may use is refused. */
 bool warprsa_tls_open(warprsa_tls *tls, bool is_server,
                       const warprsa_tls_files *files, char *why,
                       size_t why_size);
 
-/* Reads them again, for connections to come; connections that are there ask by
- * still_valid(). False: as above, and nothing is changed. Any thread. */
+/* Reads the files again, for later connections; existing ones ask by
+ * still_valid(). False: as for open(), and nothing is changed. Any thread. */
 bool warprsa_tls_reload(warprsa_tls *tls, const warprsa_tls_files *files,
                         char *why, size_t why_size);
 
-/* Whether the peer's certificate would still be taken: the certificates of its
- * chain have not expired and, if the files were read again since `*checked`
- * reloads, its authority is still among them and has not revoked it. `*checked`
- * is 0 for a new connection, and set here. False: why. The connection's thread.
- */
+/* Whether the peer's certificate would still be accepted: no certificate of its
+ * chain has expired, and if the files were reloaded since `*checked` reloads,
+ * its authority is still among them and has not revoked it. `*checked` is 0 for
+ * a new connection, and set here. False: `why` says why. The connection's
+ * thread. */
 bool warprsa_tls_still_valid(warprsa_tls *tls, SSL *ssl, unsigned *checked,
                              char why[WARPRSA_TLS_WHY]);
 
-/* No connection may be left. Threads that have used one and go on have called
- * warprsa_tls_leave(), but for the one that closes. */
+/* Frees everything; no connection may be left. Threads that have used a
+ * connection and go on, other than the caller, have called
+ * warprsa_tls_leave(). */
 void warprsa_tls_close(warprsa_tls *tls);
 
-/* Frees what libcrypto keeps of this thread for the connections: its random
- * generators. They would be freed when the thread ends, by a handler that reads
- * the library context, even after that is gone (OPENSSL_thread_stop_ex(3)). The
- * thread may use connections again. */
+/* Frees libcrypto's random generators of this thread. Otherwise a handler would
+ * free them when the thread ends, and would read the library context even after
+ * it is gone (OPENSSL_thread_stop_ex(3)). The thread may use connections
+ * again. */
 void warprsa_tls_leave(warprsa_tls *tls);
 
 /*
- * TLS for a connected socket, which stays the caller's and is set in `input`;
- * NULL: no memory. `input` outlives the connection. `name` is what the server's
- * certificate must be for, a name or an address in its subjectAltName, without
- * wildcards (RFC 9525); NULL for a server. The peer's
- * certificate must have the extended key usage of its role, serverAuth or
- * clientAuth (RFC 5280, 4.2.1.12). `why` outlives the connection: where the
- * peer's certificate is refused, it is told there whose it is and what is wrong
- * with it. Any thread.
+ * Makes TLS for a connected socket, which stays the caller's and is set in
+ * `input`; NULL: no memory. `input` outlives the connection. `name` is the name
+ * or address that the server's certificate must have in its subjectAltName,
+ * without wildcards (RFC 9525); NULL for a server. The peer's certificate must
+ * have the extended key usage of its role, serverAuth or clientAuth (RFC 5280,
+ * 4.2.1.12). `why` outlives the connection; if the peer's certificate is
+ * refused, it says whose it is and what is wrong. Any thread.
  */
 SSL *warprsa_tls_connection(warprsa_tls *tls, warprsa_tls_input *input,
                             const char *name, char why[WARPRSA_TLS_WHY]);
 
-/* After a handshake or a read that failed: why, unless that is said already.
+/* After a failed handshake or read: fills `why`, unless it is already filled.
  * Takes the errors off libcrypto's queue. */
 void warprsa_tls_explain(SSL *ssl, int returned, char why[WARPRSA_TLS_WHY]);
 
