@@ -53,7 +53,7 @@
  *    gets done when such threads compute a share of the operations, so large
  *    that a quarter of the CPUs stays idle. It does not where the CPUs have an
  *    engine beside GPUs: there all that CPUs did at normal priority was
- *    measured to cost more than it gave (doc/performance.md).
+ *    measured to cost more than it gave (doc/log/2026-11-26-performance.md).
  *
  * The device may be the CPU engine itself, which computes up to eight
  * operations in the time of one. Then the same rules hold but for saturation:
