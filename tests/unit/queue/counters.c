@@ -3,16 +3,13 @@
  *
  * The counter block, and warprsa-stat reading it in this very process.
  */
+#include "tests/unit/support/unit_test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +30,6 @@ static void a_line_with_everything(void **state)
     char line[WARPRSA_COUNTERS_LINE];
     size_t length;
 
-    (void)state;
     assert_non_null(c);
     assert_int_equal(c->version, warprsa_counters_version());
     assert_int_equal(c->pid, getpid());
@@ -85,7 +81,6 @@ static void a_line_with_everything(void **state)
 
 static void times_fall_into_powers_of_two(void **state)
 {
-    (void)state;
     assert_int_equal(warprsa_time_bin(0), 0);
     assert_int_equal(warprsa_time_bin(1), 0);
     assert_int_equal(warprsa_time_bin(8192), 0);
@@ -102,7 +97,6 @@ static void a_block_goes_on(void **state)
 {
     warprsa_counters *c = warprsa_counters_new();
 
-    (void)state;
     assert_non_null(c);
     warprsa_count(&c->gpu[WARPRSA_CLASS_2048], 5);
     warprsa_count(&c->device_losses, 1);
@@ -127,7 +121,6 @@ static void the_longest_line_fits(void **state)
     warprsa_counters *c = warprsa_counters_new();
     char line[WARPRSA_COUNTERS_LINE], cut[20];
 
-    (void)state;
     assert_non_null(c);
     memset((char *)c->device, 'd', sizeof(c->device) - 1);
     memset((char *)c + offsetof(warprsa_counters, gpu), 0xff,
@@ -149,7 +142,6 @@ static void device_text_is_cut_and_cleaned(void **state)
     char text[WARPRSA_COUNTERS_TEXT];
     char lengthy[400];
 
-    (void)state;
     assert_non_null(c);
     warprsa_counters_set_device(c, "a\x1b[31m \"b\"\\\n");
     warprsa_counters_device(c, text);
@@ -178,7 +170,6 @@ static void a_strangers_descriptor_is_not_closed(void **state)
     int before = dup(0);
     int pipes[2];
 
-    (void)state;
     assert_true(before >= 0);
     close(before);
     c = warprsa_counters_new(); /* takes the number `before` */
@@ -197,7 +188,6 @@ static void anonymous_memory_if_no_descriptor(void **state)
     struct rlimit old, none;
     warprsa_counters *c;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
     none = old;
     none.rlim_cur = 0;
@@ -260,7 +250,6 @@ static void stat_answers_in_its_first_line(void **state)
 {
     warprsa_counters *c = warprsa_counters_new();
 
-    (void)state;
     assert_non_null(c);
     expect_verdict("no: no device; 0 operations on the CPU");
     warprsa_counters_set_device(c, "none yet: route = auto leaves few");
@@ -293,7 +282,6 @@ static void stat_finds_this_process_among_all(void **state)
     warprsa_counters *c = warprsa_counters_new();
     char out[65536], line[128];
 
-    (void)state;
     assert_non_null(c);
     warprsa_counters_set_device(c, "NVIDIA H200 (cuda 0)");
     warprsa_count(&c->devices, 1);
@@ -315,7 +303,6 @@ static void stat_finds_a_block_without_descriptor(void **state)
     warprsa_counters *c;
     int next = dup(0);
 
-    (void)state;
     /* What is in memory is read through this call, which QEMU's user mode
      * does not have. */
     if (process_vm_readv(getpid(), NULL, 0, NULL, 0, 0) < 0 && errno == ENOSYS)
@@ -388,7 +375,6 @@ static void count_without_a_file(void)
 /* As in a sandbox that allows neither memory files nor names of memory. */
 static void stat_finds_a_block_without_a_file(void **state)
 {
-    (void)state;
     in_a_child(count_without_a_file);
 }
 
@@ -417,7 +403,6 @@ static void look_without_permission(void)
 
 static void stat_says_what_it_does_not_know(void **state)
 {
-    (void)state;
     in_a_child(look_without_permission);
 }
 
@@ -428,7 +413,6 @@ static void stat_tells_why_there_is_nothing(void **state)
     pid_t child;
     int hold[2];
 
-    (void)state;
     snprintf(argument, sizeof(argument), "%d", getpid());
     assert_int_equal(stat_program(argument, out, sizeof(out)), 1);
     assert_non_null(strstr(out, "does not use warprsa"));

@@ -4,14 +4,10 @@
  * Which engines a queue gets by configuration, on machines that the test makes
  * up.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "batching/base/usable_cpus.h"
 #include "batching/queue/engines.h"
@@ -94,7 +90,6 @@ static void the_machine_and_the_name_choose(void **state)
 {
     warprsa_engines_wanted wanted = wanted_by_daemon();
 
-    (void)state;
     has_cuda = has_ifma = true;
     are_chosen(&wanted, "cuda ifma");
     has_ifma = false;
@@ -118,7 +113,6 @@ static void threads_of_cpus_are_bounded(void **state)
     warprsa_queue_config config = {0};
     char why[128];
 
-    (void)state;
     has_cuda = has_ifma = true;
     assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
     assert_int_equal(config.engines[1].streams, 3);
