@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The table of the provider's parameters, with a parser for each kind of value,
- * and the errors about them.
+ * The provider's parameters: where the core has their values, and the errors
+ * about them.
  */
 #include "provider/config.h"
 
@@ -13,145 +13,31 @@
 #include <openssl/core_names.h>
 #include <openssl/params.h>
 
-#include "batching/base/config_value.h"
 #include "batching/queue/queue.h"
 #include "provider/config_section.h"
 
-/* One parameter. `parse` stores the value of a text in `field`, which is at
- * `offset` in warprsa_config. False: the value isn't allowed. */
-typedef struct parameter {
-    const char *name;
-    bool (*parse)(const struct parameter *parameter, const char *text,
-                  void *field);
-    const char *initial;
-    const char *help; /* what is allowed */
-    size_t offset;
-    unsigned min, max; /* of numbers; max: length of paths */
-    const char *words; /* of enumerations, in their order, "a b c" */
-} parameter;
+static const warprsa_word mode_words[] = {{"process", WARPRSA_MODE_PROCESS},
+                                          {"daemon", WARPRSA_MODE_DAEMON},
+                                          {NULL, 0}};
+static const warprsa_word engine_words[] = {
+    WARPRSA_ENGINE_WORDS, {"none", WARPRSA_ENGINE_NONE}, {NULL, 0}};
+static const warprsa_word route_words[] = {{"auto", WARPRSA_ROUTE_AUTO},
+                                           {"gpu", WARPRSA_ROUTE_GPU},
+                                           {"cpu", WARPRSA_ROUTE_CPU},
+                                           {NULL, 0}};
+static const warprsa_word table_reads_words[] = {
+    {"scan", WARPRSA_TABLE_READS_SCAN},
+    {"direct", WARPRSA_TABLE_READS_DIRECT},
+    {NULL, 0}};
 
-static bool parse_number(const parameter *parameter, const char *text,
-                         void *field)
-{
-    return warprsa_config_number(text, parameter->min, parameter->max, field);
-}
-
-static bool parse_cpu_threads(const parameter *parameter, const char *text,
-                              void *field)
-{
-    return warprsa_config_number_or_auto(text, parameter->min, parameter->max,
-                                         WARPRSA_CPU_THREADS_AUTO, field);
-}
-
-static bool parse_word(const parameter *parameter, const char *text,
-                       void *field)
-{
-    return warprsa_config_word(text, parameter->words, field);
-}
-
-static bool parse_path(const parameter *parameter, const char *text,
-                       void *field)
-{
-    if (text[0] != '/' || strlen(text) > parameter->max)
-        return false;
-    strcpy(field, text);
-    return true;
-}
-
-/* "none" becomes an empty path. */
-static bool parse_path_or_none(const parameter *parameter, const char *text,
-                               void *field)
-{
-    if (strcmp(text, "none") != 0)
-        return parse_path(parameter, text, field);
-    *(char *)field = '\0';
-    return true;
-}
-
-/* Patterns that begin with "/", separated by commas; `words`, which stands for
- * no pattern, becomes an empty list. */
-static bool parse_programs(const parameter *parameter, const char *text,
-                           void *field)
-{
-    const char *pattern = text;
-
-    *(char *)field = '\0';
-    if (strcmp(text, parameter->words) == 0)
-        return true;
-    if (strlen(text) > parameter->max)
-        return false;
-    while (pattern != NULL) {
-        pattern += strspn(pattern, " \t");
-        if (*pattern != '/')
-            return false;
-        pattern = strchr(pattern, ',');
-        pattern = pattern != NULL ? pattern + 1 : NULL;
-    }
-    strcpy(field, text);
-    return true;
-}
-
-static bool parse_devices(const parameter *parameter, const char *text,
-                          void *field)
-{
-    return warprsa_config_devices(text, parameter->max, field);
-}
-
-/* For the trace, which open_trace() parses when it opens it. */
-static bool parse_later(const parameter *parameter, const char *text,
-                        void *field)
-{
-    (void)parameter, (void)text, (void)field;
-    return true;
-}
-
-#define FIELD(name) offsetof(warprsa_config, name)
-static const parameter parameters[] = {
-    {"mode", parse_word, "process", "one of process, daemon", FIELD(mode), 0, 0,
-     "process daemon"},
-    {"socket", parse_path, WARPRSA_SOCKET_DEFAULT,
-     "an absolute path of at most 107 bytes", FIELD(socket), 0,
-     WARPRSA_SOCKET_PATH_SIZE - 1, NULL},
-    {"engine", parse_word, "auto", "one of auto, cuda, ifma, host, none",
-     FIELD(engine), 0, 0, WARPRSA_ENGINE_NAMES " none"},
-    {"route", parse_word, "auto", "one of auto, gpu, cpu", FIELD(route), 0, 0,
-     "auto gpu cpu"},
-    {"devices", parse_devices, "all",
-     "all, or device numbers from 0 to 15 separated by commas", FIELD(devices),
-     0, WARPRSA_DEVICES_MAX - 1, NULL},
-    {"slots", parse_number, "16384", "a number from 1 to 65536", FIELD(slots),
-     1, 65536, NULL},
-    {"streams", parse_number, "8", "a number from 1 to 32", FIELD(streams), 1,
-     WARPRSA_GPU_STREAMS_MAX, NULL},
-    {"cpu_threads", parse_cpu_threads, "auto", "auto or a number from 0 to 256",
-     FIELD(cpu_threads), 0, WARPRSA_STREAMS_MAX, NULL},
-    {"batch_max", parse_number, "8192", "a number from 1 to 65536",
-     FIELD(batch_max), 1, 65536, NULL},
-    {"keys_max", parse_number, "4096", "a number from 1 to 1000000",
-     FIELD(keys_max), 1, 1000000, NULL},
-    {"deadline_ms", parse_number, "2000", "a number from 1 to 600000",
-     FIELD(deadline_ms), 1, 600000, NULL},
-    {"startup_ms", parse_number, "10000", "a number from 0 to 600000",
-     FIELD(startup_ms), 0, 600000, NULL},
-    {"calibration_file", parse_path_or_none, "none",
-     "none or an absolute path of at most 255 bytes", FIELD(calibration_file),
-     0, WARPRSA_CALIBRATION_PATH_SIZE - 1, NULL},
-    {"table_reads", parse_word, "scan", "one of scan, direct",
-     FIELD(table_reads), 0, 0, "scan direct"},
-    {"programs_allow", parse_programs, "all",
-     "all, or patterns of absolute paths separated by commas, in all at most "
-     "1023 bytes",
-     FIELD(programs_allow), 0, WARPRSA_PROGRAMS_SIZE - 1, "all"},
-    {"programs_deny", parse_programs, "none",
-     "none, or patterns of absolute paths separated by commas, in all at most "
-     "1023 bytes",
-     FIELD(programs_deny), 0, WARPRSA_PROGRAMS_SIZE - 1, "none"},
-    {"trace", parse_later, "none", WARPRSA_TRACE_ALLOWED, 0, 0, 0, NULL},
-};
+#define ROW(...) WARPRSA_PARAMETER_ROW(warprsa_config, __VA_ARGS__)
+#define ONE(...) +1
 enum {
-    PARAMETERS = sizeof(parameters) / sizeof(parameters[0]),
-    TRACE = PARAMETERS - 1,
+    TRACE = 0 WARPRSA_EACH_PARAMETER(ONE), /* open_trace() reads it */
+    PARAMETERS,
 };
+static const warprsa_parameter parameters[PARAMETERS] = {
+    WARPRSA_EACH_PARAMETER(ROW)[TRACE] = {.name = "trace", .initial = "none"}};
 
 /* Asks the core for the values of `parameters`, in their order, and last for
  * the provider's own name. A value is NULL where the core has none. */
@@ -267,14 +153,13 @@ static bool read_values(warprsa_config *config, const warprsa_core *core,
                         const warprsa_config_section *section,
                         const char *const values[PARAMETERS + 1])
 {
-    for (int i = 0; i < PARAMETERS; i++) {
-        const parameter *p = &parameters[i];
+    for (int i = 0; i < TRACE; i++) {
+        const warprsa_parameter *p = &parameters[i];
         const char *text = values[i] != NULL ? values[i] : p->initial;
-        char what[128];
+        char what[192];
 
-        if (p->parse(p, text, (char *)config + p->offset))
+        if (warprsa_parameter_set(p, text, config, what, sizeof(what)))
             continue;
-        snprintf(what, sizeof(what), "expected %s", p->help);
         complain(core, section, p->name, text, what);
         return false;
     }

@@ -28,21 +28,6 @@ bool warprsa_config_number_or_auto(const char *text, unsigned min, unsigned max,
     return true;
 }
 
-bool warprsa_config_word(const char *text, const char *words, unsigned *value)
-{
-    for (unsigned i = 0; *words != '\0'; i++) {
-        const size_t length = strcspn(words, " ");
-
-        if (strlen(text) == length && strncmp(text, words, length) == 0) {
-            *value = i;
-            return true;
-        }
-        words += length;
-        words += strspn(words, " ");
-    }
-    return false;
-}
-
 bool warprsa_config_devices(const char *text, unsigned max, uint32_t *value)
 {
     *value = UINT32_MAX;

@@ -20,10 +20,6 @@ bool warprsa_config_number(const char *text, unsigned min, unsigned max,
 bool warprsa_config_number_or_auto(const char *text, unsigned min, unsigned max,
                                    unsigned automatic, unsigned *value);
 
-/* One of `words`, which have a space between them: the place of the word among
- * them, from 0. */
-bool warprsa_config_word(const char *text, const char *words, unsigned *value);
-
 /* "all", which sets every bit, or numbers from 0 to `max`, at most 31, with
  * commas between them. Bit i of the value stands for number i. */
 bool warprsa_config_devices(const char *text, unsigned max, uint32_t *value);

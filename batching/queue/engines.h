@@ -7,6 +7,7 @@
 #ifndef WARPRSA_BATCHING_QUEUE_ENGINES_H
 #define WARPRSA_BATCHING_QUEUE_ENGINES_H
 
+#include "batching/base/parameter.h"
 #include "batching/queue/queue_types.h"
 
 typedef enum warprsa_engine_choice {
@@ -17,11 +18,16 @@ typedef enum warprsa_engine_choice {
     WARPRSA_ENGINE_NONE, /* not for the daemon */
 } warprsa_engine_choice;
 
-/* What configurations call them, in their order: all but "none". */
-#define WARPRSA_ENGINE_NAMES "auto cuda ifma host"
+/* What configurations call them, as warprsa_word: all but "none". */
+#define WARPRSA_ENGINE_WORDS                                                   \
+    {"auto", WARPRSA_ENGINE_AUTO}, {"cuda", WARPRSA_ENGINE_CUDA},              \
+        {"ifma", WARPRSA_ENGINE_IFMA},                                         \
+    {                                                                          \
+        "host", WARPRSA_ENGINE_HOST                                            \
+    }
 
 /* As many threads of the CPU engine as the process may use CPUs. */
-#define WARPRSA_CPU_THREADS_AUTO UINT32_MAX
+#define WARPRSA_CPU_THREADS_AUTO WARPRSA_AUTO
 
 typedef struct warprsa_engines_wanted {
     warprsa_engine_choice engine;

@@ -8,7 +8,7 @@
 
 # "NAME DEFAULT" for each setting that a manual page describes.
 documented() { # PAGE
-    sed -n '/^\.SH SETTINGS/,/^\.SH [^S]/p' "$SOURCE_DIR/doc/man/$1" | awk '
+    sed -n '/^\.SH SETTINGS/,/^\.SH [^S]/p' "$BUILD_DIR/doc/$1" | awk '
         /^\.TP/ { getline; name = $2; value[name] = ""; next }
         /^Default: / { sub(/\.$/, "", $2); value[name] = $2 }
         END { for (name in value) print name, value[name] }' | sort

@@ -11,58 +11,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "batching/base/config_value.h"
-
 enum {
     NAME_SIZE = 32,
     HELP = WARPRSA_OPTIONS_MAX,
     VERSION,
 };
 
-bool warprsa_option_number(const warprsa_option *option, const char *text,
-                           void *field)
+static bool set(void *options, const warprsa_parameter *option,
+                const char *text, const char *where, char *why, size_t why_size)
 {
-    return warprsa_config_number(text, option->min, option->max, field);
-}
+    char expected[192];
 
-bool warprsa_option_text(const warprsa_option *option, const char *text,
-                         void *field)
-{
-    if (strlen(text) >= option->max)
-        return false;
-    strcpy(field, text);
-    return true;
-}
-
-bool warprsa_option_path(const warprsa_option *option, const char *text,
-                         void *field)
-{
-    return text[0] == '/' && warprsa_option_text(option, text, field);
-}
-
-bool warprsa_option_path_or_none(const warprsa_option *option, const char *text,
-                                 void *field)
-{
-    return warprsa_option_path(option, text, field) ||
-           (strcmp(text, "none") == 0 &&
-            warprsa_option_text(option, "", field));
-}
-
-bool warprsa_option_yes(const warprsa_option *option, const char *text,
-                        void *field)
-{
-    (void)option;
-    *(bool *)field = strcmp(text, "yes") == 0;
-    return *(bool *)field || strcmp(text, "no") == 0;
-}
-
-static bool set(void *options, const warprsa_option *option, const char *text,
-                const char *where, char *why, size_t why_size)
-{
-    if (option->parse(option, text, (char *)options + option->offset))
+    if (warprsa_parameter_set(option, text, options, expected,
+                              sizeof(expected)))
         return true;
-    snprintf(why, why_size, "%s: %s = %s: expected %s", where, option->name,
-             text, option->allowed);
+    snprintf(why, why_size, "%s: %s = %s: %s", where, option->name, text,
+             expected);
     return false;
 }
 
@@ -176,6 +140,24 @@ static bool read_line(const warprsa_option_table *table, void *options,
     return true;
 }
 
+static bool is_complete(const warprsa_option_table *table, const void *options,
+                        char *why, size_t why_size)
+{
+    char allowed[160];
+
+    for (unsigned i = 0; i < table->count; i++) {
+        const warprsa_parameter *o = &table->options[i];
+
+        if (o->type != &warprsa_required_path ||
+            ((const char *)options)[o->offset] != '\0')
+            continue;
+        o->type->allowed(o, allowed, sizeof(allowed));
+        snprintf(why, why_size, "%s is not set: expected %s", o->name, allowed);
+        return false;
+    }
+    return true;
+}
+
 bool warprsa_option_table_read(const warprsa_option_table *table, void *options,
                                int argc, char **argv, char *why,
                                size_t why_size)
@@ -191,23 +173,26 @@ bool warprsa_option_table_read(const warprsa_option_table *table, void *options,
     if (!read_line(table, options, argc, argv, why, why_size))
         return false;
     strcpy(config, common->config);
-    if (common->help || common->version || config[0] == '\0')
+    if (common->help || common->version)
         return true;
-    return read_file(table, options, config, why, why_size) &&
-           read_line(table, options, argc, argv, why, why_size);
+    if (config[0] != '\0' &&
+        (!read_file(table, options, config, why, why_size) ||
+         !read_line(table, options, argc, argv, why, why_size)))
+        return false;
+    return is_complete(table, options, why, why_size);
 }
 
 void warprsa_option_table_help(const warprsa_option_table *table)
 {
-    char name[NAME_SIZE];
+    char name[NAME_SIZE], allowed[160];
 
     printf("Usage: %s [OPTION...]\n%s\n", table->program, table->head);
     for (unsigned i = 0; i < table->count; i++) {
-        const warprsa_option *o = &table->options[i];
+        const warprsa_parameter *o = &table->options[i];
 
+        o->type->allowed(o, allowed, sizeof(allowed));
         dashed(o->name, name);
-        printf("  --%-14s %s:\n                   %s", name, o->help,
-               o->allowed);
+        printf("  --%-14s %s:\n                   %s", name, o->help, allowed);
         if (o->initial[0] != '\0')
             printf(" (%s)", o->initial);
         putchar('\n');

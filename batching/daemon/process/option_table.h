@@ -13,29 +13,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "batching/base/parameter.h"
+
 /* What each program has. The first member of its structure of options. */
 typedef struct warprsa_common_options {
     char config[256]; /* empty: no file */
     bool help, version;
 } warprsa_common_options;
 
-/* One option. `parse` puts a text's value into the field; false: the text is
- * not allowed. */
-typedef struct warprsa_option {
-    const char *name; /* as in the file, with underscores */
-    bool (*parse)(const struct warprsa_option *option, const char *text,
-                  void *field);
-    const char *initial;
-    const char *allowed;
-    const char *help;
-    size_t offset;     /* of the field in the program's structure */
-    unsigned min, max; /* of numbers; max: size of texts */
-} warprsa_option;
-
 typedef struct warprsa_option_table {
     const char *program;
     const char *head, *foot; /* of the help; lines, each with its end */
-    const warprsa_option *options;
+    const warprsa_parameter *options;
     unsigned count; /* at most WARPRSA_OPTIONS_MAX */
 } warprsa_option_table;
 
@@ -46,27 +35,15 @@ enum {
 /* --config, the first row of each table. */
 #define WARPRSA_OPTION_CONFIG                                                  \
     {                                                                          \
-        "config", warprsa_option_text, "", "a file name", "more options",      \
-            offsetof(warprsa_common_options, config), 0,                       \
-            sizeof(((warprsa_common_options *)0)->config)                      \
+        .name = "config", .initial = "", .help = "more options",               \
+        .offset = offsetof(warprsa_common_options, config),                    \
+        .type = &warprsa_text, .said = "a file name",                          \
+        .max = sizeof(((warprsa_common_options *)0)->config)                   \
     }
 
-/* For `parse`: a number from min to max; a text; an absolute path; the same or
- * "none", which becomes an empty text; "yes" or "no". */
-bool warprsa_option_number(const warprsa_option *option, const char *text,
-                           void *field);
-bool warprsa_option_text(const warprsa_option *option, const char *text,
-                         void *field);
-bool warprsa_option_path(const warprsa_option *option, const char *text,
-                         void *field);
-bool warprsa_option_path_or_none(const warprsa_option *option, const char *text,
-                                 void *field);
-bool warprsa_option_yes(const warprsa_option *option, const char *text,
-                        void *field);
-
 /* Reads the command line and the file into *options, which begins with a
- * warprsa_common_options and is zero. False with the reason, in a sentence for
- * the administrator, in why. */
+ * warprsa_common_options and is zero. Each required path must be given. False
+ * with the reason, in a sentence for the administrator, in why. */
 bool warprsa_option_table_read(const warprsa_option_table *table, void *options,
                                int argc, char **argv, char *why,
                                size_t why_size);

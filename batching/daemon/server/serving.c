@@ -123,7 +123,7 @@ static bool open_queue(serving_state *s)
         .keys_max = o->keys_max,
         .deadline_ms = o->deadline_ms,
         .calibration_file = o->calibration_file,
-        .direct_table_reads = o->direct_table_reads,
+        .direct_table_reads = o->table_reads,
         .random = warprsa_secrets_random,
         .trace = warprsa_serving_log,
         .trace_arg = s->serving,

@@ -9,14 +9,31 @@
 
 #include "batching/daemon/process/option_table.h"
 
+/* A row each, as parameter.h says. */
+/* clang-format off */
+#define WARPRSA_EACH_GATEWAY_OPTION(X)                                         \
+    X(PATH(108), socket, WARPRSA_SOCKET_DEFAULT, "where warprsad listens")     \
+    X(TEXT(272, "ADDRESS:PORT, an IPv6 address in brackets"), listen,          \
+      "0.0.0.0:7443", "where hosts of the network may connect")                \
+    X(REQUIRED_PATH(256), tls_certificate, "none",                             \
+      "this host's certificate, with its chain")                               \
+    X(REQUIRED_PATH(256), tls_key, "none", "its private key")                  \
+    X(REQUIRED_PATH(256), tls_ca, "none",                                      \
+      "those whom other hosts' certificates must come from")                   \
+    X(PATH_OR_NONE(256), tls_crl, "none",                                      \
+      "certificates revoked: a list of each authority")                        \
+    X(REQUIRED_PATH(256), identities, "none",                                  \
+      "the map of who may connect, and their limits")                          \
+    X(NUMBER(1, WARPRSA_REMOTE_THREADS_MAX), network_threads, "2",             \
+      "threads that serve the network")                                        \
+    X(NUMBER(1, 65536), network_connections, "256",                            \
+      "connections of those in the map")                                       \
+    X(NUMBER(0, 2), verbose, "1", "0: errors, 1: hosts, 2: all")
+/* clang-format on */
+
 typedef struct warprsa_gateway_options {
     warprsa_common_options common;
-    char socket[108]; /* warprsad's */
-    char listen[272];
-    char tls_certificate[256], tls_key[256], tls_ca[256], tls_crl[256];
-    char identities[256];
-    unsigned network_threads, network_connections;
-    unsigned verbose;
+    WARPRSA_EACH_GATEWAY_OPTION(WARPRSA_PARAMETER_FIELD)
 } warprsa_gateway_options;
 
 /* Reads the command line and the file. False with the reason, in a sentence for

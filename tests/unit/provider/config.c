@@ -13,6 +13,7 @@
 
 #include <openssl/err.h>
 
+#include "provider/config.h"
 #include "tests/unit/support/provider_support.h"
 
 static char directory[] = "/tmp/warprsa-config.XXXXXX";
@@ -253,11 +254,9 @@ static void refusal_traced(void **state)
 
 static void unknown_names(void **state)
 {
+#define NAME(kind, name, ...) #name ", "
     static const char known[] =
-        "unknown name; expected one of mode, socket, engine, route, devices, "
-        "slots, streams, cpu_threads, batch_max, keys_max, deadline_ms, "
-        "startup_ms, calibration_file, table_reads, programs_allow, "
-        "programs_deny, trace";
+        "unknown name; expected one of " WARPRSA_EACH_PARAMETER(NAME) "trace";
     char wanted[512];
 
     snprintf(wanted, sizeof(wanted),
