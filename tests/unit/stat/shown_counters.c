@@ -5,12 +5,8 @@
  * adds, is found with its value wherever counters are shown. All that shows
  * them is compiled into this program with that row.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/support/unit_test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +64,6 @@ static void set(const warprsa_counter *row, void *in, uint64_t value)
 /* Each counter gets a value that tells it from all others. */
 static int make_block(void **state)
 {
-    (void)state;
     block = warprsa_counters_new();
     if (block == NULL)
         return 1;
@@ -82,7 +77,6 @@ static int make_block(void **state)
 
 static int free_block(void **state)
 {
-    (void)state;
     warprsa_counters_free(block);
     return 0;
 }
@@ -115,7 +109,6 @@ static void expect_all(const char *in, const char *format)
 /* The row that this program adds is the last one. */
 static void the_row_is_there(void **state)
 {
-    (void)state;
     assert_string_equal(rows[ROWS - 1].name, "test_events");
     assert_int_equal(block->test_events, FIRST_VALUE + WARPRSA_COUNTERS - 1);
     for (unsigned i = 0; i < ROWS; i++) {
@@ -134,7 +127,6 @@ static void in_the_line(void **state)
 {
     char line[WARPRSA_COUNTERS_LINE];
 
-    (void)state;
     assert_true(warprsa_counters_format(block, line, sizeof(line)) > 0);
     expect_all(line, " %s=%u ");
 }
@@ -144,7 +136,6 @@ static void as_parameters(void **state)
     warprsa_instance instance = {.counters = block};
     static warprsa_context context;
 
-    (void)state;
     atomic_init(&context.instance, &instance);
     for (unsigned i = 0; i < WARPRSA_COUNTERS; i++) {
         char name[WARPRSA_COUNTER_NAME_SIZE];
@@ -212,7 +203,6 @@ static void stat_this_process(char *option)
 
 static void by_warprsa_stat(void **state)
 {
-    (void)state;
     stat_this_process(NULL);
     expect_all(text, "\n  %-18s %u\n");
     stat_this_process("--json");
@@ -249,7 +239,6 @@ static void in_prometheus(void **state)
     static warprsa_programs programs = {.list = list, .count = 2};
     FILE *to = fmemopen(text, sizeof(text), "w");
 
-    (void)state;
     assert_non_null(to);
     programs.users.count = 1;
     programs.users.seats[0] = user;
@@ -278,7 +267,6 @@ static void in_the_load_report(void **state)
     load_result result = {0};
     load_report report;
 
-    (void)state;
     make_path();
     for (unsigned i = 0; i < WARPRSA_COUNTERS; i++)
         now.value[i] = FIRST_VALUE + i;
@@ -323,7 +311,6 @@ static void in_the_manual(void **state)
     const char *source = getenv("SOURCE_DIR");
     char command[2048];
 
-    (void)state;
     if (source == NULL || system("python3 --version") != 0)
         skip();
     make_path();
@@ -332,7 +319,7 @@ static void in_the_manual(void **state)
     read_text(command);
     write_table(text);
     snprintf(command, sizeof(command),
-             "python3 %s/scripts/counters-man %s %s/doc/man/warprsa-stat.1.in "
+             "python3 %s/scripts/fill-manual %s %s/doc/man/warprsa-stat.1.in "
              "%s",
              source, path, source, path);
     assert_int_equal(system(command), 0);
