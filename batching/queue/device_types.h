@@ -11,10 +11,15 @@
 #include <stdbool.h>
 
 #include "batching/queue/device_health.h"
+#include "batching/queue/device_states.h"
 #include "batching/queue/key_loads.h"
 #include "batching/queue/queue_core.h"
 
 typedef struct warprsa_queue_device warprsa_queue_device;
+
+enum {
+    WARPRSA_DEVICE_WHY = 256, /* room for a reason, in a few words */
+};
 
 /* A request of a worker's batch. */
 typedef struct warprsa_item {
@@ -49,23 +54,12 @@ struct warprsa_queue_device {
     unsigned ordinal;                  /* the engine's */
     pthread_mutex_t lock;              /* of what follows, up to last_why */
     pthread_cond_t changed; /* state, inside, ended or the queue's closing */
-    enum warprsa_device_state {
-        WARPRSA_DEVICE_ABSENT,
-        WARPRSA_DEVICE_OPENING,
-        WARPRSA_DEVICE_READY,
-        WARPRSA_DEVICE_SUSPECT,
-        WARPRSA_DEVICE_LOST,
-        WARPRSA_DEVICE_GONE,
-    } state;
+    warprsa_device_state state;
+    warprsa_device_history history;
     warprsa_device *handle;
-    unsigned inside;   /* threads inside the engine */
-    unsigned stuck;    /* streams whose batch missed its deadline */
-    unsigned threads;  /* that have not ended */
-    unsigned failures; /* since a batch last succeeded */
-    bool was_in_use;
-    bool reopening_failed; /* the last time, after it was in use */
-    uint64_t out_ns;       /* when it was last taken out of use */
-    uint64_t opening_ns;   /* since when it is being opened; 0: it is not */
+    unsigned inside;  /* threads inside the engine */
+    unsigned stuck;   /* streams whose batch missed its deadline */
+    unsigned threads; /* that have not ended */
     warprsa_device_health health;
     /* Why it could not be opened, as last traced. */
     char last_why[WARPRSA_COUNTERS_TEXT];

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batching/queue/device_discovery.h"
 #include "batching/queue/queue_core.h"
 #include "batching/queue/queue_device.h"
 #include "batching/queue/scheduling.h"

@@ -17,7 +17,12 @@
  *   queue_core                this file
  *   scheduling                which device takes which requests
  *   device_health             whether it computes right
- *   queue_device              one device: open, use, recover
+ *   device_states             what follows from what happens to it
+ *   device_types.h            what it consists of
+ *   device_keys               the keys on it
+ *   device_opening            the engine's device behind it
+ *   queue_device              one device: use, lose, recover
+ *   device_discovery          which devices there are
  *   batch_selection           the requests of its next batch
  *   failover                  from one host to another
  *   verdict                   who is to blame for wrong results

@@ -2,16 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * One device of a queue and the threads that work it, one per stream: when it
- * may be used, and how it comes back after it has failed.
- *
- *   ABSENT   not known yet whether there is one
- *   OPENING  the first stream's thread opens it
- *   READY    in use
- *   SUSPECT  a batch missed its deadline; out of use until the streams of such
- *            batches are idle again and the known-answer test has passed
- *   LOST     failed, failed its test or computed wrongly; closed and opened
- *            again once no thread is inside the engine
- *   GONE     there is none; its threads end
+ * may be used, and how it comes back after it has failed. device_states.h has
+ * its states.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_QUEUE_DEVICE_H
 #define WARPRSA_BATCHING_QUEUE_QUEUE_DEVICE_H
@@ -23,18 +15,8 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
                          unsigned number);
 void warprsa_device_destroy(warprsa_queue_device *device);
 
-/*
- * Asks the engines how many devices there are and gives them to the queue's
- * entries; by the first worker of all. Entry 0 is the first engine's, whether
- * that has a device or not, since the threads of this entry have been started
- * already. Returns how many entries there are; those with a device are OPENING.
- */
-unsigned warprsa_devices_discover(warprsa_queue *queue);
-
-/* Gives the queue's next entries to the devices that engines whose devices come
- * and go have more than before. Returns how many entries there are now; those
- * that are new are OPENING. Once the devices have been discovered. */
-unsigned warprsa_devices_add(warprsa_queue *queue);
+/* An engine has this device: it is OPENING. */
+void warprsa_device_note_found(warprsa_queue_device *device);
 
 /* None of its threads could be started. */
 void warprsa_device_give_up(warprsa_queue_device *device, const char *why);
@@ -56,13 +38,6 @@ bool warprsa_device_usable(warprsa_worker *worker);
 void warprsa_device_overdue(warprsa_worker *worker);
 void warprsa_device_failed(warprsa_worker *worker, warprsa_status status);
 
-/* From inside: whether failed results of a batch may be looked at now; then the
- * second function follows, with the time of a CPU that it has taken. See
- * device_health.h. While another thread looks at some, it waits: those who are
- * answered would ask a device again that is about to go out of use. */
-bool warprsa_device_begin_judging(warprsa_worker *worker);
-void warprsa_device_end_judging(warprsa_worker *worker, uint64_t used_ns);
-
 /* From inside: a result of this class was wrong because of the device. True: it
  * is out of use now. */
 bool warprsa_device_wrong(warprsa_worker *worker, warprsa_size_class size);
@@ -83,13 +58,6 @@ void warprsa_device_worked(warprsa_worker *worker);
  * were set aside; not those of a key being loaded. */
 void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
                            warprsa_request_chain *refused);
-
-/* The end of a thread's work; the last thread closes the device. */
-void warprsa_device_end(warprsa_worker *worker);
-
-/* The thread has ended; waiting for that, until_ns at the latest (false). */
-void warprsa_device_ended(warprsa_worker *worker);
-bool warprsa_device_wait_ended(warprsa_worker *worker, uint64_t until_ns);
 
 /* For the thread that closes the queue: makes the device's threads look at the
  * queue's state. */

@@ -48,6 +48,31 @@ static bool judge(warprsa_worker *worker, size_t i)
     }
 }
 
+/* Whether failed results of a batch may be looked at now; see device_health.h.
+ * While another thread looks at some, this one waits: those who are answered
+ * would ask a device again that is about to go out of use. */
+static bool begin_judging(warprsa_queue_device *device)
+{
+    bool begun;
+
+    pthread_mutex_lock(&device->lock);
+    while (device->health.is_judging)
+        pthread_cond_wait(&device->changed, &device->lock);
+    begun = device->state == WARPRSA_DEVICE_READY &&
+            warprsa_device_health_judge(&device->health, warprsa_clock_ns());
+    pthread_mutex_unlock(&device->lock);
+    return begun;
+}
+
+/* They have been, which has taken so much time of a CPU. */
+static void end_judging(warprsa_queue_device *device, uint64_t used_ns)
+{
+    pthread_mutex_lock(&device->lock);
+    warprsa_device_health_judged(&device->health, used_ns, warprsa_clock_ns());
+    pthread_cond_broadcast(&device->changed);
+    pthread_mutex_unlock(&device->lock);
+}
+
 void warprsa_judge_results(warprsa_worker *worker, size_t count)
 {
     unsigned looked_at = 0;
@@ -56,7 +81,7 @@ void warprsa_judge_results(warprsa_worker *worker, size_t count)
 
     while (i < count && !is_open_question(worker, i))
         i++;
-    if (i == count || !warprsa_device_begin_judging(worker))
+    if (i == count || !begin_judging(worker->device))
         return;
     begun_ns = warprsa_thread_cpu_ns();
     for (; i < count && looked_at < WARPRSA_HEALTH_WRONG_MAX; i++) {
@@ -66,5 +91,5 @@ void warprsa_judge_results(warprsa_worker *worker, size_t count)
         if (!judge(worker, i))
             break;
     }
-    warprsa_device_end_judging(worker, warprsa_thread_cpu_ns() - begun_ns);
+    end_judging(worker->device, warprsa_thread_cpu_ns() - begun_ns);
 }

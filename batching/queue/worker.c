@@ -11,6 +11,9 @@
 
 #include "batching/base/create_thread.h"
 #include "batching/base/wipe_registers.h"
+#include "batching/queue/device_discovery.h"
+#include "batching/queue/device_keys.h"
+#include "batching/queue/device_opening.h"
 #include "batching/queue/queue_batch.h"
 #include "batching/queue/worker_loop.h"
 
@@ -49,6 +52,58 @@ static bool others_started(warprsa_queue *queue)
     return !atomic_load(&queue->closing);
 }
 
+/* Waits up to the deadline for the batch that missed it, so that the device can
+ * be closed. */
+static void wait_for_stuck_batch(warprsa_worker *worker)
+{
+    warprsa_queue_device *device = worker->device;
+    warprsa_status status = device->from->engine->wait(
+        device->handle, worker->stream, device->queue->config.deadline_ms);
+
+    if (status == WARPRSA_DEADLINE)
+        return;
+    if (status == WARPRSA_OK)
+        warprsa_device_unpin_keys(worker);
+    pthread_mutex_lock(&device->lock);
+    worker->stuck = false;
+    device->stuck--;
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* The end of a thread's work; the last thread closes the device. */
+static void end(warprsa_worker *worker)
+{
+    warprsa_queue_device *device = worker->device;
+    bool stuck, last;
+
+    pthread_mutex_lock(&device->lock);
+    stuck = worker->stuck;
+    pthread_mutex_unlock(&device->lock);
+    if (stuck)
+        wait_for_stuck_batch(worker);
+    pthread_mutex_lock(&device->lock);
+    last = --device->threads == 0;
+    stuck = device->stuck != 0;
+    pthread_mutex_unlock(&device->lock);
+    if (!last)
+        return;
+    if (!stuck)
+        warprsa_device_close(device);
+    else /* The engine's close() would wait for the batch, maybe for ever. */
+        warprsa_queue_trace(device->queue, 1,
+                            "device %u: left open, a batch never ended",
+                            device->number);
+}
+
+/* Only pthread_join() is left. */
+static void note_ended(warprsa_worker *worker)
+{
+    pthread_mutex_lock(&worker->device->lock);
+    worker->ended = true;
+    pthread_cond_broadcast(&worker->device->changed);
+    pthread_mutex_unlock(&worker->device->lock);
+}
+
 static void *worker_main(void *arg)
 {
     warprsa_worker *worker = arg;
@@ -72,9 +127,9 @@ static void *worker_main(void *arg)
     /* Whichever worker ends last refuses what is left: a load under way is
      * one worker's, which ends later. */
     warprsa_work_refuse_stranded(worker);
-    warprsa_device_end(worker);
+    end(worker);
     warprsa_batch_free(worker);
-    warprsa_device_ended(worker);
+    note_ended(worker);
     warprsa_queue_drop(queue);
     return NULL;
 }
@@ -132,6 +187,22 @@ bool warprsa_workers_start(warprsa_queue_device *device)
     return all;
 }
 
+/* Waits for that, until_ns at the latest (false). */
+static bool wait_ended(warprsa_worker *worker, uint64_t until_ns)
+{
+    struct timespec until = warprsa_timespec(until_ns);
+    bool ended;
+
+    pthread_mutex_lock(&worker->device->lock);
+    while (!worker->ended &&
+           pthread_cond_timedwait(&worker->device->changed,
+                                  &worker->device->lock, &until) == 0)
+        ;
+    ended = worker->ended;
+    pthread_mutex_unlock(&worker->device->lock);
+    return ended;
+}
+
 /* The next worker from `*stream` on that was started, and sets *stream to the
  * stream behind its; NULL: there is none. Threads are started under the same
  * lock. */
@@ -155,7 +226,7 @@ bool warprsa_workers_join(warprsa_queue_device *device, uint64_t until_ns)
     bool ended = true;
 
     while ((worker = next_started(device, &stream)) != NULL) {
-        if (warprsa_device_wait_ended(worker, until_ns)) {
+        if (wait_ended(worker, until_ns)) {
             pthread_join(worker->thread, NULL);
         } else {
             warprsa_queue_trace(device->queue, 1,

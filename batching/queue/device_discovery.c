@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which devices there are: see device_discovery.h.
+ */
+#include "batching/queue/device_discovery.h"
+
+#include <stdio.h>
+
+/* Gives the devices of an engine, those of these ordinals on, to entries from
+ * `first` on. Returns the first entry that is free still. */
+static unsigned give_entries(warprsa_queue *queue, unsigned engine,
+                             unsigned ordinal, unsigned available,
+                             unsigned first)
+{
+    const warprsa_queue_engine *from = &queue->config.engines[engine];
+
+    for (; ordinal < available && ordinal < 32 && first < WARPRSA_DEVICES_MAX;
+         ordinal++) {
+        if (!(from->devices & (UINT32_C(1) << ordinal)))
+            continue;
+        queue->activity[first].engine = engine;
+        queue->devices[first].from = from;
+        queue->devices[first++].ordinal = ordinal;
+    }
+    return first;
+}
+
+/* The same for all devices of an engine; why: the reason if there is none. */
+static unsigned take_devices(warprsa_queue *queue, unsigned engine,
+                             unsigned first, char *why)
+{
+    const warprsa_engine *from = queue->config.engines[engine].engine;
+    unsigned available = from->count(why, WARPRSA_DEVICE_WHY);
+    unsigned next = give_entries(queue, engine, 0, available, first);
+
+    if (next == first && available > 0)
+        snprintf(why, WARPRSA_DEVICE_WHY, "none of the %u devices is chosen",
+                 available);
+    if (next == first)
+        warprsa_queue_trace(queue, 1, "engine %s: no device, %s", from->name,
+                            why);
+    return next;
+}
+
+unsigned warprsa_devices_discover(warprsa_queue *queue)
+{
+    char why[WARPRSA_DEVICE_WHY] = "", why_first[WARPRSA_DEVICE_WHY] = "";
+    unsigned count = take_devices(queue, 0, 0, why_first);
+    bool first_gone = count == 0;
+    uint32_t found;
+
+    if (first_gone)
+        count = 1;
+    for (unsigned e = 1; e < queue->config.engine_count; e++)
+        count = take_devices(queue, e, count, why);
+    found = (UINT32_C(1) << count) - 1 - first_gone;
+    warprsa_queue_devices_found(queue, found, count);
+    if (first_gone)
+        warprsa_device_give_up(&queue->devices[0], why_first);
+    for (unsigned i = first_gone; i < count; i++)
+        warprsa_device_note_found(&queue->devices[i]);
+    return count;
+}
+
+unsigned warprsa_devices_add(warprsa_queue *queue)
+{
+    const unsigned before = atomic_load(&queue->device_count);
+    unsigned count = before;
+
+    for (unsigned e = 0; e < queue->config.engine_count; e++) {
+        const warprsa_engine *engine = queue->config.engines[e].engine;
+        char why[WARPRSA_DEVICE_WHY];
+        unsigned next = 0;
+
+        if (!engine->comes_and_goes)
+            continue;
+        for (unsigned i = 0; i < before; i++)
+            if (queue->devices[i].from->engine == engine &&
+                queue->devices[i].ordinal >= next)
+                next = queue->devices[i].ordinal + 1;
+        count = give_entries(queue, e, next, engine->count(why, sizeof(why)),
+                             count);
+    }
+    for (unsigned i = before; i < count; i++)
+        warprsa_device_note_found(&queue->devices[i]);
+    atomic_store(&queue->device_count, count);
+    return count;
+}
