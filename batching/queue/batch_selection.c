@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which requests a worker's next batch has: see batch_selection.h.
+ * Which requests the next batch of a stream has: see batch_selection.h.
  */
 #include "batching/queue/batch_selection.h"
 #include "batching/queue/scheduling.h"
@@ -15,10 +15,8 @@ enum {
 
 /* If requests were set aside here, for which it has to look in any case, it
  * takes others beside them. */
-warprsa_class_set warprsa_take_classes(const warprsa_worker *worker)
+warprsa_class_set warprsa_take_classes(const warprsa_queue_device *device)
 {
-    const warprsa_queue_device *device = worker->device;
-
     if (atomic_load(&device->loads.requests) != 0)
         return warprsa_classes_below(device->from->engine->classes);
     return warprsa_queue_takes_now(device->queue, device->number);
@@ -37,10 +35,10 @@ static bool first_of_class(const warprsa_queue_device *device, unsigned size,
 }
 
 /* The class whose oldest request has waited longest. False: there is none. */
-static bool oldest_class(const warprsa_worker *worker, warprsa_size_class *size)
+static bool oldest_class(const warprsa_queue_device *device,
+                         warprsa_size_class *size)
 {
-    const warprsa_queue_device *device = worker->device;
-    const warprsa_class_set classes = warprsa_take_classes(worker);
+    const warprsa_class_set classes = warprsa_take_classes(device);
     uint64_t oldest = UINT64_MAX;
     bool found = false;
 
@@ -63,81 +61,74 @@ static bool oldest_class(const warprsa_worker *worker, warprsa_size_class *size)
 }
 
 /* Makes a request whose key has been loaded for it an item, of those with
- * pinned keys, which come first; `count` is how many items there were. False:
- * its caller has given up. With the residency_lock held. */
-static bool add_loaded(warprsa_worker *worker, uint32_t slot, size_t count,
+ * pinned keys, which come first. Not if its caller has given up. With the
+ * residency_lock held. */
+static void add_loaded(warprsa_batch *batch, uint32_t slot,
                        warprsa_request_chain *abandoned)
 {
-    warprsa_queue_device *device = worker->device;
+    warprsa_queue_device *device = batch->device;
     warprsa_queue *queue = device->queue;
     warprsa_key *key = queue->slots.request[slot].key;
 
     if (warprsa_slots_is_abandoned(&queue->slots, slot)) {
         warprsa_keys_unpin(key, device->number);
         warprsa_slots_chain(&queue->slots, abandoned, slot);
-        return false;
+        return;
     }
-    worker->items[count] = worker->items[worker->pinned];
-    worker->items[worker->pinned++] = (warprsa_item){.slot = slot, .key = key};
-    return true;
+    batch->items[batch->count++] = batch->items[batch->pinned];
+    batch->items[batch->pinned++] = (warprsa_item){.slot = slot, .key = key};
 }
 
 /* The first items: requests whose keys have been loaded for them. */
-static void take_loaded(warprsa_worker *worker, warprsa_size_class size,
-                        size_t most, warprsa_request_chain *abandoned)
+static void take_loaded(warprsa_batch *batch, size_t most,
+                        warprsa_request_chain *abandoned)
 {
-    warprsa_queue_device *device = worker->device;
+    warprsa_queue_device *device = batch->device;
     uint32_t slot;
 
-    if (atomic_load(&device->loads.oldest[size]) == 0)
+    if (atomic_load(&device->loads.oldest[batch->size]) == 0)
         return;
     pthread_mutex_lock(&device->residency_lock);
-    while (worker->pinned < most &&
-           warprsa_key_loads_take(&device->loads, size, &slot))
-        (void)add_loaded(worker, slot, worker->pinned, abandoned);
+    while (batch->count < most &&
+           warprsa_key_loads_take(&device->loads, batch->size, &slot))
+        add_loaded(batch, slot, abandoned);
     pthread_mutex_unlock(&device->residency_lock);
 }
 
-/* Claims a request for the batch, which has `count` already, and returns how
- * many it has now. One whose caller has given up is gone. */
-static size_t claim(warprsa_worker *worker, uint32_t slot, size_t count)
+/* Claims a request for the batch. One whose caller has given up is gone. */
+static void claim(warprsa_batch *batch, uint32_t slot)
 {
-    warprsa_queue *queue = worker->device->queue;
+    warprsa_queue *queue = batch->device->queue;
     warprsa_key *key;
 
     if (warprsa_slots_claim(&queue->slots, slot, &key)) {
-        worker->items[count++] = (warprsa_item){.slot = slot, .key = key};
+        batch->items[batch->count++] = (warprsa_item){.slot = slot, .key = key};
     } else {
         warprsa_key_answered(key, 1);
         atomic_fetch_sub(&queue->depth, 1);
     }
-    return count;
 }
 
-/* Takes requests in the order of their arrival, up to `most`; returns how many
- * the batch has. */
-static size_t take_by_age(warprsa_worker *worker, warprsa_size_class size,
-                          size_t most, warprsa_request_chain *abandoned)
+/* Takes requests in the order of their arrival, up to `most`. */
+static void take_by_age(warprsa_batch *batch, size_t most,
+                        warprsa_request_chain *abandoned)
 {
-    warprsa_queue *queue = worker->device->queue;
+    warprsa_queue *queue = batch->device->queue;
     uint32_t taken = 1;
     uint32_t slots[TAKE_STEP];
-    size_t count;
 
-    take_loaded(worker, size, most, abandoned);
-    count = worker->pinned;
-    while (taken > 0 && count < most) {
-        size_t step = most - count;
+    take_loaded(batch, most, abandoned);
+    while (taken > 0 && batch->count < most) {
+        size_t step = most - batch->count;
 
         taken =
-            warprsa_ring_take(&queue->queued[size], slots,
+            warprsa_ring_take(&queue->queued[batch->size], slots,
                               step < TAKE_STEP ? (uint32_t)step : TAKE_STEP);
         for (uint32_t i = 0; i < taken; i++)
             warprsa_slots_prefetch(&queue->slots, slots[i]);
         for (uint32_t i = 0; i < taken; i++)
-            count = claim(worker, slots[i], count);
+            claim(batch, slots[i]);
     }
-    return count;
 }
 
 /* Of two turns, either of which can be NULL, the one that comes first. */
@@ -150,11 +141,11 @@ static warprsa_turn *first_turn(warprsa_turn *a, warprsa_turn *b)
 
 /* The turn that is next: among requests whose keys have been loaded for them,
  * then *from is set to those, or among those that are queued. */
-static warprsa_turn *next_turn(const warprsa_worker *worker,
+static warprsa_turn *next_turn(warprsa_queue_device *device,
                                warprsa_class_set classes, warprsa_turns **from)
 {
-    warprsa_turns *loaded = &worker->device->loads.loaded;
-    warprsa_turns *queued = &worker->device->queue->turns;
+    warprsa_turns *loaded = &device->loads.loaded;
+    warprsa_turns *queued = &device->queue->turns;
     warprsa_turn *a = warprsa_turns_next(loaded, classes);
     warprsa_turn *b = warprsa_turns_next(queued, classes);
     warprsa_turn *first = first_turn(a, b);
@@ -163,56 +154,63 @@ static warprsa_turn *next_turn(const warprsa_worker *worker,
     return first;
 }
 
-/* Takes requests of a class in turn, up to `most`: items, the queued ones of
- * which have yet to be claimed. Returns how many there are. With both locks
- * held. */
-static size_t gather(warprsa_worker *worker, warprsa_size_class size,
-                     size_t most, warprsa_request_chain *abandoned)
+/* Takes requests of the batch's class in turn, up to `most`. The queued ones
+ * have yet to be claimed. With both locks held. */
+static void gather(warprsa_batch *batch, size_t most,
+                   warprsa_request_chain *abandoned)
 {
-    const warprsa_class_set only = warprsa_class_alone(size);
-    warprsa_queue_device *device = worker->device;
+    const warprsa_class_set only = warprsa_class_alone(batch->size);
+    warprsa_queue_device *device = batch->device;
     warprsa_turns *from;
     warprsa_turn *turn;
-    size_t count = 0;
     uint32_t slot;
 
-    while (count < most && (turn = next_turn(worker, only, &from)) != NULL) {
+    while (batch->count < most &&
+           (turn = next_turn(device, only, &from)) != NULL) {
         if (from == &device->loads.loaded) {
-            if (warprsa_key_loads_take(&device->loads, size, &slot) &&
-                add_loaded(worker, slot, count, abandoned))
-                count++;
+            if (warprsa_key_loads_take(&device->loads, batch->size, &slot))
+                add_loaded(batch, slot, abandoned);
             continue;
         }
-        for (unsigned i = 0; i < TURN_STEP && count < most &&
-                             warprsa_turns_take(from, turn, size, &slot);
+        for (unsigned i = 0; i < TURN_STEP && batch->count < most &&
+                             warprsa_turns_take(from, turn, batch->size, &slot);
              i++)
-            worker->items[count++] = (warprsa_item){.slot = slot};
+            batch->items[batch->count++] = (warprsa_item){.slot = slot};
     }
-    return count;
+}
+
+/* Claims what was gathered behind the requests with pinned keys. */
+static void claim_gathered(warprsa_batch *batch)
+{
+    const size_t gathered = batch->count;
+
+    for (size_t i = batch->pinned; i < gathered; i++)
+        warprsa_slots_prefetch(&batch->device->queue->slots,
+                               batch->items[i].slot);
+    batch->count = batch->pinned;
+    for (size_t i = batch->pinned; i < gathered; i++)
+        claim(batch, batch->items[i].slot);
 }
 
 /* The batch of the owner whose turn it is, with others' requests of the same
- * class; returns how many there are. False: nothing was queued. */
-static bool take_in_turn(warprsa_worker *worker, warprsa_size_class *size,
-                         size_t *count, warprsa_request_chain *abandoned)
+ * class. False: nothing was queued. */
+static bool take_in_turn(warprsa_batch *batch, warprsa_request_chain *abandoned)
 {
-    warprsa_queue_device *device = worker->device;
+    warprsa_queue_device *device = batch->device;
     warprsa_queue *queue = device->queue;
-    const warprsa_class_set classes = warprsa_take_classes(worker);
+    const warprsa_class_set classes = warprsa_take_classes(device);
     warprsa_turns *from;
     warprsa_turn *turn;
-    size_t gathered = 0;
     bool sorted;
 
     pthread_mutex_lock(&device->residency_lock);
     pthread_mutex_lock(&queue->turns_lock);
     sorted = warprsa_queue_sort_turns(queue);
-    turn = next_turn(worker, classes, &from);
+    turn = next_turn(device, classes, &from);
     if (turn != NULL) {
-        *size = warprsa_turn_class(from, turn, classes);
-        gathered = gather(worker, *size,
-                          warprsa_queue_share(queue, device->number, *size),
-                          abandoned);
+        batch->size = warprsa_turn_class(from, turn, classes);
+        gather(batch, warprsa_queue_share(queue, device->number, batch->size),
+               abandoned);
     }
     pthread_mutex_unlock(&queue->turns_lock);
     pthread_mutex_unlock(&device->residency_lock);
@@ -220,27 +218,22 @@ static bool take_in_turn(warprsa_worker *worker, warprsa_size_class *size,
         warprsa_queue_rearm_idle(queue);
         warprsa_queue_refuse_if_down(queue);
     }
-    for (size_t i = worker->pinned; i < gathered; i++)
-        warprsa_slots_prefetch(&queue->slots, worker->items[i].slot);
-    *count = worker->pinned;
-    for (size_t i = worker->pinned; i < gathered; i++)
-        *count = claim(worker, worker->items[i].slot, *count);
+    claim_gathered(batch);
     return turn != NULL;
 }
 
-bool warprsa_take_batch(warprsa_worker *worker, warprsa_size_class *size,
-                        size_t *count, warprsa_request_chain *abandoned)
+bool warprsa_take_batch(warprsa_batch *batch, warprsa_request_chain *abandoned)
 {
-    warprsa_queue *queue = worker->device->queue;
+    const warprsa_queue_device *device = batch->device;
+    warprsa_queue *queue = device->queue;
 
-    worker->pinned = 0;
-    *count = 0;
+    batch->pinned = 0;
+    batch->count = 0;
     if (warprsa_queue_takes_turns(queue))
-        return take_in_turn(worker, size, count, abandoned);
-    if (!oldest_class(worker, size))
+        return take_in_turn(batch, abandoned);
+    if (!oldest_class(device, &batch->size))
         return false;
-    *count = take_by_age(
-        worker, *size,
-        warprsa_queue_share(queue, worker->device->number, *size), abandoned);
+    take_by_age(batch, warprsa_queue_share(queue, device->number, batch->size),
+                abandoned);
     return true;
 }

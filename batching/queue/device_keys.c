@@ -18,14 +18,14 @@ static void count_wiped(warprsa_queue_device *device, uint64_t count)
                               memory_order_relaxed);
 }
 
-void warprsa_device_lock_keys(warprsa_worker *worker)
+void warprsa_device_lock_keys(warprsa_queue_device *device)
 {
-    pthread_mutex_lock(&worker->device->residency_lock);
+    pthread_mutex_lock(&device->residency_lock);
 }
 
-void warprsa_device_unlock_keys(warprsa_worker *worker)
+void warprsa_device_unlock_keys(warprsa_queue_device *device)
 {
-    pthread_mutex_unlock(&worker->device->residency_lock);
+    pthread_mutex_unlock(&device->residency_lock);
 }
 
 static uint32_t index_of(const warprsa_queue_device *device,
@@ -35,40 +35,39 @@ static uint32_t index_of(const warprsa_queue_device *device,
                                 memory_order_relaxed);
 }
 
-bool warprsa_device_pin_key(warprsa_worker *worker, warprsa_key *key,
+bool warprsa_device_pin_key(warprsa_batch *batch, warprsa_key *key,
                             uint32_t *index)
 {
-    uint32_t found = index_of(worker->device, key);
+    uint32_t found = index_of(batch->device, key);
 
     if (found == 0)
         return false;
-    warprsa_keys_pin(key, worker->device->number);
-    worker->pinned++;
+    warprsa_keys_pin(key, batch->device->number);
+    batch->pinned++;
     *index = found - 1;
     return true;
 }
 
-uint32_t warprsa_device_pinned_key(const warprsa_worker *worker,
+uint32_t warprsa_device_pinned_key(const warprsa_queue_device *device,
                                    const warprsa_key *key)
 {
-    return index_of(worker->device, key) - 1;
+    return index_of(device, key) - 1;
 }
 
-bool warprsa_device_set_aside(warprsa_worker *worker, const warprsa_item *item,
-                              uint64_t now_ns)
+bool warprsa_device_set_aside(warprsa_queue_device *device,
+                              const warprsa_item *item, uint64_t now_ns)
 {
-    return warprsa_key_loads_add(&worker->device->loads, item->key, item->slot,
-                                 now_ns);
+    return warprsa_key_loads_add(&device->loads, item->key, item->slot, now_ns);
 }
 
-void warprsa_device_unpin_keys(warprsa_worker *worker)
+void warprsa_device_unpin_keys(warprsa_batch *batch)
 {
-    warprsa_queue_device *device = worker->device;
+    warprsa_queue_device *device = batch->device;
 
     pthread_mutex_lock(&device->residency_lock);
-    for (size_t i = 0; i < worker->pinned; i++)
-        warprsa_keys_unpin(worker->items[i].key, device->number);
-    worker->pinned = 0;
+    for (size_t i = 0; i < batch->pinned; i++)
+        warprsa_keys_unpin(batch->items[i].key, device->number);
+    batch->pinned = 0;
     pthread_mutex_unlock(&device->residency_lock);
 }
 
@@ -149,15 +148,16 @@ static warprsa_status finish_load(warprsa_queue_device *device,
     return status;
 }
 
-bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
+bool warprsa_device_load_key(warprsa_queue_device *device,
+                             warprsa_status *status,
                              warprsa_request_chain *refused)
 {
     bool there;
-    warprsa_key *key = begin_load(worker->device, &there, refused);
+    warprsa_key *key = begin_load(device, &there, refused);
 
     if (key == NULL)
         return false;
-    *status = there ? WARPRSA_OK : finish_load(worker->device, key, refused);
+    *status = there ? WARPRSA_OK : finish_load(device, key, refused);
     warprsa_key_drop(key, 1);
     return true;
 }
@@ -171,11 +171,9 @@ bool warprsa_device_has_loads(const warprsa_queue_device *device)
            atomic_load(&device->loads.since_ns) == 0;
 }
 
-void warprsa_device_take_set_aside(warprsa_worker *worker,
+void warprsa_device_take_set_aside(warprsa_queue_device *device,
                                    warprsa_request_chain *taken)
 {
-    warprsa_queue_device *device = worker->device;
-
     pthread_mutex_lock(&device->residency_lock);
     warprsa_key_loads_take_all(&device->loads, taken);
     pthread_mutex_unlock(&device->residency_lock);
@@ -216,9 +214,8 @@ static unsigned take_released(warprsa_queue_device *device, uint32_t *indices)
     return count;
 }
 
-warprsa_status warprsa_device_unload_released(warprsa_worker *worker)
+warprsa_status warprsa_device_unload_released(warprsa_queue_device *device)
 {
-    warprsa_queue_device *device = worker->device;
     _Atomic uint32_t *unloads = &device->queue->keys.unloads[device->number];
     uint32_t indices[UNLOAD_STEP];
     warprsa_status status = WARPRSA_OK;

@@ -19,21 +19,21 @@
  * warprsa_device_set_aside() has an item wait until its key is there; false:
  * its owner has too many such already.
  */
-void warprsa_device_lock_keys(warprsa_worker *worker);
-bool warprsa_device_pin_key(warprsa_worker *worker, warprsa_key *key,
+void warprsa_device_lock_keys(warprsa_queue_device *device);
+bool warprsa_device_pin_key(warprsa_batch *batch, warprsa_key *key,
                             uint32_t *index);
-uint32_t warprsa_device_pinned_key(const warprsa_worker *worker,
+uint32_t warprsa_device_pinned_key(const warprsa_queue_device *device,
                                    const warprsa_key *key);
-bool warprsa_device_set_aside(warprsa_worker *worker, const warprsa_item *item,
-                              uint64_t now_ns);
-void warprsa_device_unlock_keys(warprsa_worker *worker);
+bool warprsa_device_set_aside(warprsa_queue_device *device,
+                              const warprsa_item *item, uint64_t now_ns);
+void warprsa_device_unlock_keys(warprsa_queue_device *device);
 
 /* The batch has ended, its keys are no longer in use. Must come before its
  * requests drop their references to the keys. Not for a batch that has missed
  * its deadline, which may still read them; nor for one with which the device
  * was lost: its keys stay pinned until the device is closed, so that another
  * worker, which knows nothing of the loss yet, evicts none of them. */
-void warprsa_device_unpin_keys(warprsa_worker *worker);
+void warprsa_device_unpin_keys(warprsa_batch *batch);
 
 /*
  * Loads one of the keys that requests were set aside for, evicting others if
@@ -43,7 +43,8 @@ void warprsa_device_unpin_keys(warprsa_worker *worker);
  * be evicted. In any case *refused also gets requests that their callers have
  * given up; a key that only such wait for is not loaded.
  */
-bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
+bool warprsa_device_load_key(warprsa_queue_device *device,
+                             warprsa_status *status,
                              warprsa_request_chain *refused);
 
 /* Whether there is a key to be loaded, or a request for whose key this was
@@ -51,12 +52,12 @@ bool warprsa_device_load_key(warprsa_worker *worker, warprsa_status *status,
 bool warprsa_device_has_loads(const warprsa_queue_device *device);
 
 /* Takes the requests that were set aside; not those of a key being loaded. */
-void warprsa_device_take_set_aside(warprsa_worker *worker,
+void warprsa_device_take_set_aside(warprsa_queue_device *device,
                                    warprsa_request_chain *taken);
 
 /* Unloads the keys that lost their last reference. Else than WARPRSA_OK: one
  * could not be wiped, and the device has failed. */
-warprsa_status warprsa_device_unload_released(warprsa_worker *worker);
+warprsa_status warprsa_device_unload_released(warprsa_queue_device *device);
 
 /* The engine's device has been closed, and has wiped its keys, or not: none is
  * there any more. Without the device's lock; nobody is inside. */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a device of a queue consists of, and its threads: one worker for each
- * stream, with the batch that it is working on.
+ * What a device of a queue consists of, its threads, one worker for each stream,
+ * and their batches.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_DEVICE_TYPES_H
 #define WARPRSA_BATCHING_QUEUE_DEVICE_TYPES_H
@@ -28,7 +28,24 @@ typedef struct warprsa_item {
     warprsa_notify notify; /* whom to tell, once the request is answered */
 } warprsa_item;
 
-/* A thread and what it needs for a batch. */
+/* A batch of a device's stream: what passes from taking requests to answering
+ * them. items[i] and tasks[i] are the same request. */
+typedef struct warprsa_batch {
+    warprsa_queue_device *device;
+    unsigned stream;
+    warprsa_size_class size;
+    size_t count;  /* requests */
+    size_t pinned; /* the keys of the first ones are in use on the device */
+    warprsa_item *items;
+    warprsa_task *tasks;
+    /* The outputs where slots hold no more than the inputs: batch_max of
+     * MODULUS_BYTES_MAX; NULL until there is such a batch. SECRET. */
+    uint8_t *outputs;
+    /* When its requests were taken, and when it was started. */
+    uint64_t taken_ns, start_ns;
+} warprsa_batch;
+
+/* A thread, and the batch that it is working on. */
 typedef struct warprsa_worker {
     warprsa_queue_device *device;
     unsigned stream;
@@ -36,14 +53,7 @@ typedef struct warprsa_worker {
     bool started; /* under the queue's lock */
     bool ended;   /* under the device's lock: only pthread_join() is left */
     bool stuck;   /* its batch missed its deadline; under the same lock */
-    /* The batch being worked on: items[i] and tasks[i] are the same request.
-     * The keys of the first `pinned` are in use on the device. */
-    size_t pinned;
-    warprsa_item *items;
-    warprsa_task *tasks;
-    /* The outputs of a batch whose slots hold no more than the inputs:
-     * batch_max of MODULUS_BYTES_MAX; NULL until there is one. SECRET. */
-    uint8_t *outputs;
+    warprsa_batch batch;
 } warprsa_worker;
 
 struct warprsa_queue_device {

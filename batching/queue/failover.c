@@ -18,25 +18,24 @@ enum {
 };
 
 /* Only another host may give requests back. */
-static bool is_possible(const warprsa_worker *worker, warprsa_size_class size)
+static bool is_possible(const warprsa_queue_device *device,
+                        warprsa_size_class size)
 {
-    const warprsa_queue_device *device = worker->device;
-
     return device->from->engine->comes_and_goes &&
            !atomic_load(&device->queue->closing) &&
            warprsa_queue_has_another(device->queue, device->number, size);
 }
 
-bool warprsa_failover_request(warprsa_worker *worker, uint32_t slot,
-                              warprsa_key *key)
+bool warprsa_failover_request(warprsa_queue_device *device, uint32_t slot)
 {
-    warprsa_queue *queue = worker->device->queue;
+    warprsa_queue *queue = device->queue;
     warprsa_request *request = &queue->slots.request[slot];
     /* Both are the next owner's to read once the request is queued. */
     const warprsa_slot *s = &queue->slots.slot[slot];
+    warprsa_key *key = request->key;
     const warprsa_size_class size = key->size;
 
-    if (!is_possible(worker, size) || request->failovers >= FAILOVERS_MAX ||
+    if (!is_possible(device, size) || request->failovers >= FAILOVERS_MAX ||
         warprsa_clock_ns() >=
             atomic_load_explicit(&s->submitted_ns, memory_order_relaxed) +
                 queue->slots.deadline_ns)
@@ -48,16 +47,12 @@ bool warprsa_failover_request(warprsa_worker *worker, uint32_t slot,
         return true;
     }
     warprsa_ring_put(&queue->queued[size], slot);
-    warprsa_count(
-        &queue->config.counters->device_of[worker->device->number].failovers,
-        1);
+    warprsa_count(&warprsa_device_counters_of(device)->failovers, 1);
     return true;
 }
 
-void warprsa_failover_notify(warprsa_worker *worker)
+void warprsa_failover_notify(warprsa_queue *queue)
 {
-    warprsa_queue *queue = worker->device->queue;
-
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
         if (warprsa_queue_has(queue,
                               warprsa_class_alone((warprsa_size_class)c)))
@@ -66,27 +61,28 @@ void warprsa_failover_notify(warprsa_worker *worker)
     warprsa_queue_refuse_if_down(queue);
 }
 
-size_t warprsa_failover_items(warprsa_worker *worker, size_t count, bool all)
+void warprsa_failover_batch(warprsa_batch *batch, bool all)
 {
+    warprsa_queue_device *device = batch->device;
     size_t left = 0;
 
-    if (count == 0 || !is_possible(worker, worker->items[0].key->size))
-        return count;
-    for (size_t i = 0; i < count; i++) {
-        const warprsa_item item = worker->items[i];
-        const warprsa_task task = worker->tasks[i];
+    if (batch->count == 0 || !is_possible(device, batch->size))
+        return;
+    for (size_t i = 0; i < batch->count; i++) {
+        const warprsa_item item = batch->items[i];
+        const warprsa_task task = batch->tasks[i];
 
         if ((all || task.status == WARPRSA_DEVICE_ERROR) &&
-            warprsa_failover_request(worker, item.slot, item.key))
+            warprsa_failover_request(device, item.slot))
             continue;
-        worker->items[left] = item;
-        worker->tasks[left++] = task;
+        batch->items[left] = item;
+        batch->tasks[left++] = task;
     }
-    if (left == count)
-        return count;
-    atomic_store_explicit(&worker->device->activity->paused_until_ns,
+    if (left == batch->count)
+        return;
+    batch->count = left;
+    atomic_store_explicit(&device->activity->paused_until_ns,
                           warprsa_clock_ns() + PAUSE_MS * WARPRSA_NS_PER_MS,
                           memory_order_relaxed);
-    warprsa_failover_notify(worker);
-    return left;
+    warprsa_failover_notify(device->queue);
 }

@@ -12,23 +12,22 @@
 #ifndef WARPRSA_BATCHING_QUEUE_FAILOVER_H
 #define WARPRSA_BATCHING_QUEUE_FAILOVER_H
 
-#include "batching/queue/queue_device.h"
+#include "batching/queue/device_types.h"
 
-/* Queues a RUNNING request of a worker once more, with its reference to its
- * key. False: it is still the worker's, to be refused, because no other device
- * is ready, its deadline has passed or it has been given back too often. After
- * some of these, warprsa_failover_notify(). */
-bool warprsa_failover_request(warprsa_worker *worker, uint32_t slot,
-                              warprsa_key *key);
-void warprsa_failover_notify(warprsa_worker *worker);
+/* Queues a RUNNING request of this device's once more, with its reference to
+ * its key. False: it is still the caller's, to be refused, because no other
+ * device is ready, its deadline has passed or it has been given back too often.
+ * After some of these, warprsa_failover_notify(). */
+bool warprsa_failover_request(warprsa_queue_device *device, uint32_t slot);
+void warprsa_failover_notify(warprsa_queue *queue);
 
 /*
- * The same for the first `count` items of a batch that has ended: for all of
- * them, or for those alone whose task the device would not do (`all` false).
- * Then the device takes nothing for a little while: it would get back what it
- * has just given away. Returns how many items are left, and are now the first
- * ones. Their keys are not pinned any more.
+ * The same for the requests of a batch that has ended: for all of them, or for
+ * those alone whose task the device would not do (`all` false). Then the device
+ * takes nothing for a little while: it would get back what it has just given
+ * away. Those that are left are the batch's. Their keys are not pinned any
+ * more.
  */
-size_t warprsa_failover_items(warprsa_worker *worker, size_t count, bool all);
+void warprsa_failover_batch(warprsa_batch *batch, bool all);
 
 #endif

@@ -14,85 +14,113 @@
 #include "batching/queue/completion.h"
 #include "batching/queue/device_keys.h"
 #include "batching/queue/failover.h"
+#include "batching/queue/queue_device.h"
 #include "batching/queue/scheduling.h"
+#include "batching/queue/verdict.h"
 
-static size_t outputs_bytes(const warprsa_worker *worker)
+static size_t outputs_bytes(const warprsa_batch *batch)
 {
-    return (size_t)worker->device->from->batch_max * WARPRSA_MODULUS_BYTES_MAX;
+    return (size_t)batch->device->from->batch_max * WARPRSA_MODULUS_BYTES_MAX;
 }
 
-bool warprsa_batch_init(warprsa_worker *worker)
+bool warprsa_batch_init(warprsa_batch *batch, warprsa_queue_device *device,
+                        unsigned stream)
 {
-    unsigned batch_max = worker->device->from->batch_max;
+    const unsigned batch_max = device->from->batch_max;
 
-    worker->items = calloc(batch_max, sizeof(*worker->items));
-    worker->tasks = calloc(batch_max, sizeof(*worker->tasks));
-    if (worker->items != NULL && worker->tasks != NULL)
+    *batch = (warprsa_batch){.device = device, .stream = stream};
+    batch->items = calloc(batch_max, sizeof(*batch->items));
+    batch->tasks = calloc(batch_max, sizeof(*batch->tasks));
+    if (batch->items != NULL && batch->tasks != NULL)
         return true;
-    warprsa_batch_free(worker);
+    warprsa_batch_free(batch);
     return false;
 }
 
-void warprsa_batch_free(warprsa_worker *worker)
+void warprsa_batch_free(warprsa_batch *batch)
 {
-    free(worker->items);
-    free(worker->tasks);
-    if (worker->outputs == NULL)
+    free(batch->items);
+    free(batch->tasks);
+    if (batch->outputs == NULL)
         return;
     /* A batch that failed as a whole may have left some of its results. */
-    explicit_bzero(worker->outputs, outputs_bytes(worker));
-    warprsa_secret_unmap(worker->outputs, outputs_bytes(worker));
+    explicit_bzero(batch->outputs, outputs_bytes(batch));
+    warprsa_secret_unmap(batch->outputs, outputs_bytes(batch));
+}
+
+void warprsa_batch_give_back(warprsa_queue_device *device,
+                             warprsa_request_chain *chain,
+                             warprsa_cpu_reason reason)
+{
+    const bool may_fail_over = reason != WARPRSA_CPU_UNSUPPORTED_KEY;
+    warprsa_queue *queue = device->queue;
+    bool any = false;
+    uint32_t slot;
+
+    while (warprsa_slots_unchain(&queue->slots, chain, &slot)) {
+        warprsa_key *key = queue->slots.request[slot].key;
+
+        if (may_fail_over && warprsa_failover_request(device, slot))
+            any = true;
+        else
+            warprsa_refuse_request(
+                device, (warprsa_item){.slot = slot, .key = key}, reason);
+    }
+    if (any)
+        warprsa_failover_notify(queue);
 }
 
 /* Makes a task of item `from`, which becomes item `to`, with the device's index
  * of its key. */
-static void make_task(warprsa_worker *worker, size_t from, size_t to,
+static void make_task(warprsa_batch *batch, size_t from, size_t to,
                       uint32_t index)
 {
-    warprsa_item it = worker->items[from];
-    warprsa_slot *s = &worker->device->queue->slots.slot[it.slot];
+    warprsa_item it = batch->items[from];
+    warprsa_slot *s = &batch->device->queue->slots.slot[it.slot];
 
-    worker->items[from] = worker->items[to];
-    worker->items[to] = it;
-    worker->tasks[to] = (warprsa_task){
+    batch->items[from] = batch->items[to];
+    batch->items[to] = it;
+    batch->tasks[to] = (warprsa_task){
         .key = index, .input = s->number, .output = warprsa_slot_output(s)};
 }
 
 /* Makes tasks of the items, of which the first `pinned` have their keys
  * pinned. Those whose keys are not on the device are set aside. Those that
  * cannot be are refused, but only after the device's keys are unlocked: callers
- * are notified then. Returns how many tasks there are. */
-static size_t prepare_batch(warprsa_worker *worker, size_t count)
+ * are notified then. */
+static void prepare(warprsa_batch *batch)
 {
+    warprsa_queue_device *device = batch->device;
+    const size_t taken = batch->count;
     size_t ready = 0, refused = 0;
     uint64_t now_ns = warprsa_clock_ns();
     uint32_t index;
 
-    warprsa_device_lock_keys(worker);
-    for (; ready < worker->pinned; ready++)
-        make_task(worker, ready, ready,
-                  warprsa_device_pinned_key(worker, worker->items[ready].key));
-    for (size_t i = ready; i < count; i++) {
-        const warprsa_item *it = &worker->items[i];
+    warprsa_device_lock_keys(device);
+    for (; ready < batch->pinned; ready++)
+        make_task(batch, ready, ready,
+                  warprsa_device_pinned_key(device, batch->items[ready].key));
+    for (size_t i = ready; i < taken; i++) {
+        const warprsa_item *it = &batch->items[i];
 
-        if (warprsa_device_pin_key(worker, it->key, &index)) {
+        if (warprsa_device_pin_key(batch, it->key, &index)) {
             /* What stands there has been seen already: it is either to be
              * refused, or was set aside. */
-            make_task(worker, i, ready++, index);
-        } else if (warprsa_device_set_aside(worker, it, now_ns)) {
-            worker->items[i].key = NULL;
+            make_task(batch, i, ready++, index);
+        } else if (warprsa_device_set_aside(device, it, now_ns)) {
+            batch->items[i].key = NULL;
         } else {
             refused++;
         }
     }
-    warprsa_device_unlock_keys(worker);
+    warprsa_device_unlock_keys(device);
     for (size_t i = ready; refused > 0; i++)
-        if (worker->items[i].key != NULL) {
-            warprsa_answer_refused(worker, worker->items[i],
+        if (batch->items[i].key != NULL) {
+            warprsa_refuse_request(device, batch->items[i],
                                    WARPRSA_CPU_KEY_RATE);
             refused--;
         }
-    return ready;
+    batch->count = ready;
 }
 
 static unsigned histogram_bin(size_t count)
@@ -112,40 +140,39 @@ static void add_times(warprsa_times times, const uint32_t *bins)
             warprsa_count(&times[i], bins[i]);
 }
 
-/* Counts how long the requests of a batch waited until it took them at
- * taken_ns. Returns the mean of that. */
-static uint64_t count_waits(const warprsa_worker *worker, size_t count,
-                            uint64_t taken_ns)
+/* Counts how long the requests of a batch waited until it took them. Returns
+ * the mean of that. */
+static uint64_t count_waits(const warprsa_batch *batch)
 {
-    const warprsa_queue *queue = worker->device->queue;
+    const warprsa_queue *queue = batch->device->queue;
     warprsa_counters *c = queue->config.counters;
     uint32_t bins[WARPRSA_TIME_BINS] = {0};
     uint64_t sum_ns = 0;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         uint64_t submitted_ns = atomic_load_explicit(
-            &queue->slots.slot[worker->items[i].slot].submitted_ns,
+            &queue->slots.slot[batch->items[i].slot].submitted_ns,
             memory_order_relaxed);
         uint64_t wait_ns =
-            taken_ns > submitted_ns ? taken_ns - submitted_ns : 0;
+            batch->taken_ns > submitted_ns ? batch->taken_ns - submitted_ns : 0;
 
         sum_ns += wait_ns;
         bins[warprsa_time_bin(wait_ns)]++;
     }
     warprsa_count(&c->wait_ns, sum_ns);
     add_times(c->wait_times, bins);
-    return sum_ns / count;
+    return sum_ns / batch->count;
 }
 
-/* Counts a batch that has ended: when it took its requests, was launched, and
- * had ended. */
-static void count_batch(const warprsa_worker *worker, size_t count,
-                        uint64_t taken_ns, uint64_t start_ns, uint64_t end_ns)
+/* Counts a batch that has ended. */
+static void count_batch(const warprsa_batch *batch, uint64_t end_ns)
 {
-    warprsa_counters *c = worker->device->queue->config.counters;
-    warprsa_device_counters *own = &c->device_of[worker->device->number];
+    warprsa_counters *c = batch->device->queue->config.counters;
+    warprsa_device_counters *own = warprsa_device_counters_of(batch->device);
+    const size_t count = batch->count;
     uint64_t max = atomic_load_explicit(&c->batch_max, memory_order_relaxed);
-    uint64_t batch_ns = end_ns - taken_ns, compute_ns = end_ns - start_ns;
+    uint64_t batch_ns = end_ns - batch->taken_ns;
+    uint64_t compute_ns = end_ns - batch->start_ns;
 
     warprsa_count(&c->batches, 1);
     warprsa_count(&own->batches, 1);
@@ -163,160 +190,180 @@ static void count_batch(const warprsa_worker *worker, size_t count,
         ;
 }
 
-/* What the CPUs take beside other devices says nothing of those. */
-static bool answers_alone(const warprsa_worker *worker, warprsa_size_class size)
+/* Batches of the CPUs do not measure other devices. */
+static bool answers_alone(const warprsa_batch *batch)
 {
-    return !worker->device->from->on_cpus ||
-           (unsigned)size >=
-               atomic_load(&worker->device->queue->others_classes);
+    return !batch->device->from->on_cpus ||
+           (unsigned)batch->size >=
+               atomic_load(&batch->device->queue->others_classes);
 }
 
 /* Counts and traces a batch that has ended, and tells the router how long its
  * requests took. */
-static void record_batch(warprsa_worker *worker, warprsa_size_class size,
-                         size_t count, uint64_t taken_ns, uint64_t start_ns,
-                         bool good)
+static void record(const warprsa_batch *batch, bool good)
 {
-    warprsa_queue *queue = worker->device->queue;
+    const warprsa_queue_device *device = batch->device;
+    warprsa_queue *queue = device->queue;
     uint64_t end_ns = warprsa_clock_ns();
-    uint64_t wait_ns = count_waits(worker, count, taken_ns);
+    uint64_t wait_ns = count_waits(batch);
+    uint64_t response_ns = wait_ns + end_ns - batch->taken_ns;
+    uint64_t compute_ns = end_ns - batch->start_ns;
 
-    count_batch(worker, count, taken_ns, start_ns, end_ns);
+    count_batch(batch, end_ns);
     warprsa_queue_trace(queue, 2,
                         "batch device=%u stream=%u class=%u count=%zu "
                         "wait_us=%llu compute_us=%llu",
-                        worker->device->number, worker->stream,
-                        warprsa_class_bits(size), count,
+                        device->number, batch->stream,
+                        warprsa_class_bits(batch->size), batch->count,
                         (unsigned long long)(wait_ns / 1000),
-                        (unsigned long long)((end_ns - start_ns) / 1000));
+                        (unsigned long long)(compute_ns / 1000));
     if (good)
-        warprsa_queue_note_answer(queue, worker->device->number, size,
-                                  wait_ns + end_ns - taken_ns,
-                                  end_ns - start_ns, end_ns);
-    if (good && queue->config.router != NULL && answers_alone(worker, size))
+        warprsa_queue_note_answer(queue, device->number, batch->size,
+                                  response_ns, compute_ns, end_ns);
+    if (good && queue->config.router != NULL && answers_alone(batch))
         warprsa_router_device_response(
-            queue->config.router, size,
+            queue->config.router, batch->size,
             atomic_load_explicit(&queue->depth, memory_order_relaxed),
-            wait_ns + end_ns - taken_ns);
+            response_ns);
+}
+
+/* Counts the results of a batch that was computed, and finds out who is to
+ * blame for those that failed their check. */
+static void check_results(warprsa_batch *batch)
+{
+    warprsa_counters *c = batch->device->queue->config.counters;
+    warprsa_device_counters *own = warprsa_device_counters_of(batch->device);
+    uint64_t failed = 0, good = 0;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        failed += batch->tasks[i].status == WARPRSA_CHECK_FAILED;
+        good += batch->tasks[i].status == WARPRSA_OK;
+    }
+    warprsa_count(&own->gpu, good);
+    if (failed == 0)
+        return;
+    warprsa_count(&c->checks_failed, failed);
+    warprsa_count(&own->checks_failed, failed);
+    warprsa_judge_results(batch);
 }
 
 /* Answers the requests of a batch that has ended or missed its deadline, or has
  * another device do so. A device that failed is taken out of use first, so that
  * the next request of a caller that was refused does not go there, unless
- * another of its threads, which is past looking, takes it at that moment. */
-static void finish_batch(warprsa_worker *worker, size_t count,
-                         warprsa_status status)
+ * another of its threads takes it at that moment, which has already checked the
+ * state. */
+static void finish(warprsa_worker *worker, warprsa_status status)
 {
+    warprsa_batch *batch = &worker->batch;
+
     if (status == WARPRSA_OK || warprsa_device_is_blameless(status))
-        warprsa_device_unpin_keys(worker);
+        warprsa_device_unpin_keys(batch);
     if (status == WARPRSA_OK) {
-        warprsa_device_worked(worker);
-        warprsa_answer_batch(worker, count);
+        warprsa_device_worked(batch->device);
+        warprsa_failover_batch(batch, false);
+        check_results(batch);
+        warprsa_answer_batch(batch);
     } else if (status == WARPRSA_DEADLINE) {
         warprsa_device_overdue(worker);
-        warprsa_answer_refused_items(worker, count, WARPRSA_CPU_DEADLINE);
+        warprsa_refuse_batch(batch, WARPRSA_CPU_DEADLINE);
     } else {
         if (!warprsa_device_is_blameless(status))
-            warprsa_device_failed(worker, status);
-        warprsa_answer_refused_items(
-            worker, warprsa_failover_items(worker, count, true),
-            WARPRSA_CPU_ERROR);
+            warprsa_device_failed(batch->device, status);
+        warprsa_failover_batch(batch, true);
+        warprsa_refuse_batch(batch, WARPRSA_CPU_ERROR);
     }
+}
+
+static warprsa_status call_start(const warprsa_batch *batch)
+{
+    const warprsa_queue_device *device = batch->device;
+
+    return device->from->engine->start(device->handle, batch->stream,
+                                       batch->size, batch->tasks, batch->count);
 }
 
 /* Starts the batch. CPUs compute it therein: then the queue learns how long
  * they waited for a CPU. */
-static warprsa_status start_batch(warprsa_worker *worker,
-                                  warprsa_size_class size, size_t count)
+static warprsa_status start(const warprsa_batch *batch)
 {
-    warprsa_queue_device *device = worker->device;
-    warprsa_queue *queue = device->queue;
+    const warprsa_queue_device *device = batch->device;
     uint64_t start_ns, cpu_ns;
     warprsa_status status;
 
     if (!device->from->on_cpus)
-        return device->from->engine->start(device->handle, worker->stream, size,
-                                           worker->tasks, count);
+        return call_start(batch);
     start_ns = warprsa_clock_ns();
     cpu_ns = warprsa_thread_cpu_ns();
-    status = device->from->engine->start(device->handle, worker->stream, size,
-                                         worker->tasks, count);
-    warprsa_queue_note_cpu_time(queue, device->number,
+    status = call_start(batch);
+    warprsa_queue_note_cpu_time(device->queue, device->number,
                                 warprsa_thread_cpu_ns() - cpu_ns,
                                 warprsa_clock_ns() - start_ns);
     return status;
 }
 
 /* So many more requests are with the device; 0 - n: n fewer. */
-static void count_running(warprsa_queue_device *device, uint32_t more)
+static void count_running(const warprsa_queue_device *device, uint32_t more)
 {
-    warprsa_counters *counters = device->queue->config.counters;
-
-    atomic_store_explicit(&counters->device_of[device->number].running,
+    atomic_store_explicit(&warprsa_device_counters_of(device)->running,
                           atomic_fetch_add(&device->activity->running, more) +
                               more,
                           memory_order_relaxed);
 }
 
 /* Has outputs that their slots have no room for yet written to memory of the
- * worker's. False: there is none. */
-static bool place_outputs(warprsa_worker *worker, warprsa_size_class size,
-                          size_t count)
+ * batch's. False: there is none. */
+static bool place_outputs(warprsa_batch *batch)
 {
-    const warprsa_slots *slots = &worker->device->queue->slots;
+    const warprsa_slots *slots = &batch->device->queue->slots;
 
-    if (size < WARPRSA_CLASS_LARGE)
+    if (batch->size < WARPRSA_CLASS_LARGE)
         return true;
-    if (worker->outputs == NULL)
-        worker->outputs = warprsa_secret_map(outputs_bytes(worker));
-    for (size_t i = 0; i < count && worker->outputs != NULL; i++)
-        if (warprsa_slot_is_shared(&slots->slot[worker->items[i].slot]))
-            worker->tasks[i].output =
-                worker->outputs + i * WARPRSA_MODULUS_BYTES_MAX;
-    return worker->outputs != NULL;
+    if (batch->outputs == NULL)
+        batch->outputs = warprsa_secret_map(outputs_bytes(batch));
+    for (size_t i = 0; i < batch->count && batch->outputs != NULL; i++)
+        if (warprsa_slot_is_shared(&slots->slot[batch->items[i].slot]))
+            batch->tasks[i].output =
+                batch->outputs + i * WARPRSA_MODULUS_BYTES_MAX;
+    return batch->outputs != NULL;
 }
 
-/* Starts the batch, waits for it and answers it. taken_ns: when it took its
- * requests. */
-static void run_batch(warprsa_worker *worker, warprsa_size_class size,
-                      size_t count, uint64_t taken_ns)
+/* Starts the batch, waits for it and answers it. */
+static void run(warprsa_worker *worker)
 {
-    warprsa_queue_device *device = worker->device;
-    uint64_t start_ns = warprsa_clock_ns();
+    warprsa_batch *batch = &worker->batch;
+    const warprsa_queue_device *device = batch->device;
+    const uint32_t count = (uint32_t)batch->count;
     warprsa_status status = WARPRSA_NO_MEMORY;
 
-    if (place_outputs(worker, size, count))
-        status = start_batch(worker, size, count);
+    batch->start_ns = warprsa_clock_ns();
+    if (place_outputs(batch))
+        status = start(batch);
     if (status == WARPRSA_OK) {
-        status = device->from->engine->wait(device->handle, worker->stream,
+        status = device->from->engine->wait(device->handle, batch->stream,
                                             device->queue->config.deadline_ms);
-        record_batch(worker, size, count, taken_ns, start_ns,
-                     status == WARPRSA_OK);
+        record(batch, status == WARPRSA_OK);
     }
-    count_running(device, 0 - (uint32_t)count);
-    finish_batch(worker, count, status);
+    count_running(device, 0 - count);
+    finish(worker, status);
 }
 
 bool warprsa_batch_next(warprsa_worker *worker)
 {
-    warprsa_queue_device *device = worker->device;
-    warprsa_queue *queue = device->queue;
+    warprsa_batch *batch = &worker->batch;
+    warprsa_queue_device *device = batch->device;
     warprsa_request_chain abandoned = {0};
-    warprsa_size_class size;
-    size_t taken, count;
-    uint64_t taken_ns;
 
-    if (!warprsa_take_batch(worker, &size, &taken, &abandoned))
+    if (!warprsa_take_batch(batch, &abandoned))
         return false;
-    warprsa_answer_chain(worker, &abandoned, WARPRSA_CPU_DEADLINE);
-    taken_ns = warprsa_clock_ns();
-    count = prepare_batch(worker, taken);
-    count_running(device, (uint32_t)count);
+    warprsa_batch_give_back(device, &abandoned, WARPRSA_CPU_DEADLINE);
+    batch->taken_ns = warprsa_clock_ns();
+    prepare(batch);
+    count_running(device, (uint32_t)batch->count);
     /* There may be more requests, or keys to be loaded meanwhile. */
-    warprsa_queue_rearm_idle(queue);
-    if (count > 0 && warprsa_device_has_loads(device))
+    warprsa_queue_rearm_idle(device->queue);
+    if (batch->count > 0 && warprsa_device_has_loads(device))
         warprsa_eventcount_notify(&device->activity->eventcount);
-    if (count > 0)
-        run_batch(worker, size, count, taken_ns);
+    if (batch->count > 0)
+        run(worker);
     return true;
 }

@@ -25,8 +25,8 @@
  *   device_discovery          which devices there are
  *   batch_selection           the requests of its next batch
  *   failover                  from one host to another
- *   verdict                   who is to blame for wrong results
  *   completion                what callers are told
+ *   verdict                   who is to blame for wrong results
  *   queue_batch               from taking requests to answering them
  *   worker_loop               what a thread of a device has to do
  *   worker                    the threads of a device

@@ -154,7 +154,7 @@ static void wait_backoff(warprsa_queue_device *device)
 }
 
 /* The event takes the device out of use, if it is; then that is counted. `why`
- * is the reason, `worker` the one whose batch or load has shown it, or NULL. */
+ * is the reason. `worker`: whose batch is overdue, by that event; else NULL. */
 static void take_out_of_use(warprsa_queue_device *device,
                             warprsa_worker *worker, warprsa_device_event event,
                             const char *why)
@@ -258,15 +258,14 @@ void warprsa_device_overdue(warprsa_worker *worker)
                     "a batch missed its deadline");
 }
 
-void warprsa_device_failed(warprsa_worker *worker, warprsa_status status)
+void warprsa_device_failed(warprsa_queue_device *device, warprsa_status status)
 {
-    take_out_of_use(worker->device, worker, WARPRSA_DEVICE_FAILED,
+    take_out_of_use(device, NULL, WARPRSA_DEVICE_FAILED,
                     warprsa_status_text(status));
 }
 
-bool warprsa_device_wrong(warprsa_worker *worker, warprsa_size_class size)
+bool warprsa_device_wrong(warprsa_queue_device *device, warprsa_size_class size)
 {
-    warprsa_queue_device *device = worker->device;
     const uint64_t now_ns = warprsa_clock_ns();
     char why[WARPRSA_DEVICE_WHY];
     bool out;
@@ -282,7 +281,7 @@ bool warprsa_device_wrong(warprsa_worker *worker, warprsa_size_class size)
     if (!out)
         return false;
     warprsa_count(&warprsa_device_counters_of(device)->wrong, 1);
-    take_out_of_use(device, worker, WARPRSA_DEVICE_FAILED, why);
+    take_out_of_use(device, NULL, WARPRSA_DEVICE_FAILED, why);
     return true;
 }
 
@@ -298,7 +297,7 @@ static void recover_stream(warprsa_worker *worker)
     pthread_mutex_unlock(&device->lock);
     status = engine->wait(device->handle, worker->stream, RECOVERY_WAIT_MS);
     if (status == WARPRSA_OK)
-        warprsa_device_unpin_keys(worker);
+        warprsa_device_unpin_keys(&worker->batch);
     warprsa_slots_notify_expired(&device->queue->slots);
     pthread_mutex_lock(&device->lock);
     if (status == WARPRSA_OK && device->state == WARPRSA_DEVICE_SUSPECT) {
@@ -362,13 +361,13 @@ bool warprsa_device_enter(warprsa_worker *worker)
     return entered;
 }
 
-bool warprsa_device_usable(warprsa_worker *worker)
+bool warprsa_device_usable(warprsa_queue_device *device)
 {
     bool usable;
 
-    pthread_mutex_lock(&worker->device->lock);
-    usable = worker->device->state == WARPRSA_DEVICE_READY;
-    pthread_mutex_unlock(&worker->device->lock);
+    pthread_mutex_lock(&device->lock);
+    usable = device->state == WARPRSA_DEVICE_READY;
+    pthread_mutex_unlock(&device->lock);
     return usable;
 }
 
@@ -402,28 +401,27 @@ bool warprsa_device_is_lost(warprsa_queue_device *device)
     return lost;
 }
 
-void warprsa_device_worked(warprsa_worker *worker)
+void warprsa_device_worked(warprsa_queue_device *device)
 {
-    pthread_mutex_lock(&worker->device->lock);
-    worker->device->history.failures = 0;
-    pthread_mutex_unlock(&worker->device->lock);
+    pthread_mutex_lock(&device->lock);
+    device->history.failures = 0;
+    pthread_mutex_unlock(&device->lock);
 }
 
-void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
+void warprsa_device_strand(warprsa_queue_device *device, bool *overdue,
                            warprsa_request_chain *refused)
 {
-    warprsa_queue_device *device = worker->device;
     const uint64_t limit_ns =
         device->queue->config.deadline_ms * WARPRSA_NS_PER_MS;
     uint64_t since_ns = atomic_load(&device->loads.since_ns);
 
     *overdue = since_ns != 0 && warprsa_clock_ns() - since_ns > limit_ns;
     if (*overdue)
-        warprsa_device_failed(worker, WARPRSA_DEADLINE);
+        warprsa_device_failed(device, WARPRSA_DEADLINE);
     if (atomic_load(&device->loads.requests) == 0 ||
-        (warprsa_device_usable(worker) && !closing(device)))
+        (warprsa_device_usable(device) && !closing(device)))
         return;
-    warprsa_device_take_set_aside(worker, refused);
+    warprsa_device_take_set_aside(device, refused);
 }
 
 void warprsa_device_wake(warprsa_queue_device *device)

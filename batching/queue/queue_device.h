@@ -31,16 +31,17 @@ void warprsa_device_leave(warprsa_worker *worker);
 
 /* Whether it is READY. If not, its threads must call warprsa_device_enter() to
  * bring it back. */
-bool warprsa_device_usable(warprsa_worker *worker);
+bool warprsa_device_usable(warprsa_queue_device *device);
 
 /* From inside: the batch of this stream missed its deadline; the device has
  * failed. Counted once per loss, however many threads notice. */
 void warprsa_device_overdue(warprsa_worker *worker);
-void warprsa_device_failed(warprsa_worker *worker, warprsa_status status);
+void warprsa_device_failed(warprsa_queue_device *device, warprsa_status status);
 
 /* From inside: a result of this class was wrong because of the device. True: it
  * is out of use now. */
-bool warprsa_device_wrong(warprsa_worker *worker, warprsa_size_class size);
+bool warprsa_device_wrong(warprsa_queue_device *device,
+                          warprsa_size_class size);
 
 /* Whether a failure says nothing against the device. Any thread. */
 bool warprsa_device_is_blameless(warprsa_status status);
@@ -50,13 +51,13 @@ bool warprsa_device_is_blameless(warprsa_status status);
 bool warprsa_device_is_lost(warprsa_queue_device *device);
 
 /* From inside: a batch came back. */
-void warprsa_device_worked(warprsa_worker *worker);
+void warprsa_device_worked(warprsa_queue_device *device);
 
 /* After each batch and load, and when a thread ends: if a key has been loading
  * for longer than the deadline, the device has failed, and *overdue is set. If
  * it is not READY, or the queue is closing, *refused gets the requests that
  * were set aside; not those of a key being loaded. */
-void warprsa_device_strand(warprsa_worker *worker, bool *overdue,
+void warprsa_device_strand(warprsa_queue_device *device, bool *overdue,
                            warprsa_request_chain *refused);
 
 /* For the thread that closes the queue: makes the device's threads look at the

@@ -10,16 +10,16 @@
 #include "batching/base/clock.h"
 
 /* Whether it is still to be found out who is to blame. */
-static bool is_open_question(const warprsa_worker *worker, size_t i)
+static bool is_open_question(const warprsa_batch *batch, size_t i)
 {
-    return worker->tasks[i].status == WARPRSA_CHECK_FAILED &&
-           !warprsa_key_is_wrong(worker->items[i].key);
+    return batch->tasks[i].status == WARPRSA_CHECK_FAILED &&
+           !warprsa_key_is_wrong(batch->items[i].key);
 }
 
 /* Two threads may find the same. */
-static void key_is_wrong(const warprsa_worker *worker, warprsa_key *key)
+static void key_is_wrong(const warprsa_batch *batch, warprsa_key *key)
 {
-    warprsa_queue *queue = worker->device->queue;
+    warprsa_queue *queue = batch->device->queue;
     char line[80];
 
     if (atomic_exchange(&key->is_wrong, true))
@@ -33,15 +33,15 @@ static void key_is_wrong(const warprsa_worker *worker, warprsa_key *key)
 }
 
 /* False: nothing more is to be found out. */
-static bool judge(warprsa_worker *worker, size_t i)
+static bool judge(warprsa_batch *batch, size_t i)
 {
-    warprsa_key *key = worker->items[i].key;
+    warprsa_key *key = batch->items[i].key;
 
     switch (warprsa_check_key(key->numbers)) {
     case WARPRSA_OK:
-        return !warprsa_device_wrong(worker, key->size);
+        return !warprsa_device_wrong(batch->device, key->size);
     case WARPRSA_CHECK_FAILED:
-        key_is_wrong(worker, key);
+        key_is_wrong(batch, key);
         return true;
     default:
         return true;
@@ -73,23 +73,23 @@ static void end_judging(warprsa_queue_device *device, uint64_t used_ns)
     pthread_mutex_unlock(&device->lock);
 }
 
-void warprsa_judge_results(warprsa_worker *worker, size_t count)
+void warprsa_judge_results(warprsa_batch *batch)
 {
     unsigned looked_at = 0;
     uint64_t begun_ns;
     size_t i = 0;
 
-    while (i < count && !is_open_question(worker, i))
+    while (i < batch->count && !is_open_question(batch, i))
         i++;
-    if (i == count || !begin_judging(worker->device))
+    if (i == batch->count || !begin_judging(batch->device))
         return;
     begun_ns = warprsa_thread_cpu_ns();
-    for (; i < count && looked_at < WARPRSA_HEALTH_WRONG_MAX; i++) {
-        if (!is_open_question(worker, i))
+    for (; i < batch->count && looked_at < WARPRSA_HEALTH_WRONG_MAX; i++) {
+        if (!is_open_question(batch, i))
             continue;
         looked_at++;
-        if (!judge(worker, i))
+        if (!judge(batch, i))
             break;
     }
-    end_judging(worker->device, warprsa_thread_cpu_ns() - begun_ns);
+    end_judging(batch->device, warprsa_thread_cpu_ns() - begun_ns);
 }

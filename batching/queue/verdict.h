@@ -10,8 +10,8 @@
 
 #include "batching/queue/queue_device.h"
 
-/* Looks at the first `count` items of a batch that has ended, before they are
- * answered. The worker is inside the device. */
-void warprsa_judge_results(warprsa_worker *worker, size_t count);
+/* Looks at the results of a batch that has ended, before it is answered. The
+ * worker is inside the device. */
+void warprsa_judge_results(warprsa_batch *batch);
 
 #endif

@@ -63,7 +63,7 @@ static void wait_for_stuck_batch(warprsa_worker *worker)
     if (status == WARPRSA_DEADLINE)
         return;
     if (status == WARPRSA_OK)
-        warprsa_device_unpin_keys(worker);
+        warprsa_device_unpin_keys(&worker->batch);
     pthread_mutex_lock(&device->lock);
     worker->stuck = false;
     device->stuck--;
@@ -128,7 +128,7 @@ static void *worker_main(void *arg)
      * one worker's, which ends later. */
     warprsa_work_refuse_stranded(worker);
     end(worker);
-    warprsa_batch_free(worker);
+    warprsa_batch_free(&worker->batch);
     note_ended(worker);
     warprsa_queue_drop(queue);
     return NULL;
@@ -139,7 +139,7 @@ static bool start_worker(warprsa_worker *worker)
 {
     warprsa_queue *queue = worker->device->queue;
 
-    if (!warprsa_batch_init(worker))
+    if (!warprsa_batch_init(&worker->batch, worker->device, worker->stream))
         return false;
     warprsa_queue_reference(queue);
     worker->device->threads++;
@@ -149,7 +149,7 @@ static bool start_worker(warprsa_worker *worker)
         return true;
     worker->device->threads--;
     warprsa_queue_drop(queue);
-    warprsa_batch_free(worker);
+    warprsa_batch_free(&worker->batch);
     return false;
 }
 

@@ -9,7 +9,6 @@
 
 #include "batching/base/clock.h"
 #include "batching/queue/batch_selection.h"
-#include "batching/queue/completion.h"
 #include "batching/queue/device_keys.h"
 #include "batching/queue/queue_batch.h"
 #include "batching/queue/scheduling.h"
@@ -38,23 +37,24 @@ static warprsa_class_set all_of(const warprsa_queue_device *device)
 /* Loads a key that requests wait for. False: there was none to load. */
 static bool load_key(warprsa_worker *worker)
 {
+    warprsa_queue_device *device = worker->device;
     warprsa_request_chain refused = {0};
     warprsa_status status = WARPRSA_OK;
-    bool loaded = warprsa_device_load_key(worker, &status, &refused);
+    bool loaded = warprsa_device_load_key(device, &status, &refused);
 
     if (status != WARPRSA_OK && !warprsa_device_is_blameless(status))
-        warprsa_device_failed(worker, status);
-    warprsa_answer_chain(worker, &refused, why_no_key(status));
+        warprsa_device_failed(device, status);
+    warprsa_batch_give_back(device, &refused, why_no_key(status));
     /* For its requests, while this worker may go on to the next key. */
     if (loaded)
-        warprsa_eventcount_notify(&worker->device->activity->eventcount);
+        warprsa_eventcount_notify(&device->activity->eventcount);
     return loaded;
 }
 
 static bool may_load(warprsa_worker *worker)
 {
     return warprsa_device_has_loads(worker->device) &&
-           warprsa_device_usable(worker);
+           warprsa_device_usable(worker->device);
 }
 
 void warprsa_work_refuse_stranded(warprsa_worker *worker)
@@ -63,12 +63,12 @@ void warprsa_work_refuse_stranded(warprsa_worker *worker)
     warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
     bool overdue;
 
-    warprsa_device_strand(worker, &overdue, &refused);
+    warprsa_device_strand(worker->device, &overdue, &refused);
     if (overdue)
         reason = WARPRSA_CPU_DEADLINE;
     else if (atomic_load(&worker->device->queue->closing))
         reason = WARPRSA_CPU_NO_DEVICE;
-    warprsa_answer_chain(worker, &refused, reason);
+    warprsa_batch_give_back(worker->device, &refused, reason);
 }
 
 /* Lets threads that wait for this CPU go first, as long as the batch would not
@@ -89,10 +89,10 @@ static void let_callers_submit(const warprsa_worker *worker)
 /* Wipes the keys that nobody holds any more; false: the device has failed. */
 static bool unload_released(warprsa_worker *worker)
 {
-    warprsa_status status = warprsa_device_unload_released(worker);
+    warprsa_status status = warprsa_device_unload_released(worker->device);
 
     if (status != WARPRSA_OK)
-        warprsa_device_failed(worker, status);
+        warprsa_device_failed(worker->device, status);
     return status == WARPRSA_OK;
 }
 
@@ -105,7 +105,7 @@ bool warprsa_work(warprsa_worker *worker)
     for (unsigned i = 0;
          i < LOADS_AT_ONCE && may_load(worker) && load_key(worker) &&
          !warprsa_queue_has(worker->device->queue,
-                            warprsa_take_classes(worker));
+                            warprsa_take_classes(worker->device));
          i++)
         worked = true;
     warprsa_work_refuse_stranded(worker);
@@ -119,9 +119,9 @@ static bool anything_to_do(warprsa_worker *worker)
 
     return atomic_load(&queue->closing) ||
            atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
-           warprsa_queue_has(queue, warprsa_take_classes(worker)) ||
+           warprsa_queue_has(queue, warprsa_take_classes(worker->device)) ||
            warprsa_device_has_loads(worker->device) ||
-           !warprsa_device_usable(worker);
+           !warprsa_device_usable(worker->device);
 }
 
 void warprsa_work_sleep(warprsa_worker *worker)
