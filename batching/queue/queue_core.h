@@ -15,6 +15,7 @@
  *   queue_keys                the private keys
  *   key_loads                 those that a device has yet to load
  *   queue_core                this file
+ *   scheduling_rules.h        how many requests a device takes, and when
  *   scheduling                which device takes which requests
  *   device_health             whether it computes right
  *   device_states             what follows from what happens to it

@@ -8,19 +8,7 @@
 #include <limits.h>
 
 #include "batching/base/clock.h"
-
-enum {
-    /* Fewer requests than this for each of several devices are better done by
-     * one: a GPU takes no longer for them. */
-    SHARE_LEAST = 512,
-    /* A device that computes so many times its granularity has no need of a
-     * batch that is not a multiple of it. */
-    BUSY = 16,
-    /* The whole of a batch's time, in waits_for_cpu; and the part of it from
-     * which on the CPUs are taken to be contended. */
-    WHOLE = 65536,
-    CONTENDED = WHOLE / 8,
-};
+#include "batching/queue/scheduling_rules.h"
 
 /* How many requests of a class are queued; a hint. */
 static uint32_t waiting_of(warprsa_queue *queue, unsigned size)
@@ -44,19 +32,17 @@ void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
 {
     _Atomic uint32_t *average = &queue->activity[device].waits_for_cpu;
     uint32_t old = atomic_load_explicit(average, memory_order_relaxed);
-    uint32_t now = 0;
 
-    if (cpu_ns < elapsed_ns)
-        now = (uint32_t)((elapsed_ns - cpu_ns) * WHOLE / elapsed_ns);
-    /* Both are at most WHOLE: the sum does not overflow. */
-    atomic_store_explicit(average, (7 * old + now) / 8, memory_order_relaxed);
+    atomic_store_explicit(average,
+                          warprsa_rule_waits_for_cpu(old, cpu_ns, elapsed_ns),
+                          memory_order_relaxed);
 }
 
 /* Whether threads of CPUs lately had to wait for one. */
 static bool is_contended(const warprsa_queue *queue, unsigned device)
 {
     return atomic_load_explicit(&queue->activity[device].waits_for_cpu,
-                                memory_order_relaxed) >= CONTENDED;
+                                memory_order_relaxed) >= WARPRSA_RULE_CONTENDED;
 }
 
 bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device)
@@ -86,32 +72,42 @@ bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
     return false;
 }
 
-static bool is_paused_at(const warprsa_queue *queue, unsigned device,
-                         uint64_t now_ns)
+/* What a device that pauses has to know of the others. */
+static void look_at_others(const warprsa_queue *queue, unsigned device,
+                           warprsa_rule_other *others)
 {
-    return now_ns < atomic_load(&queue->activity[device].paused_until_ns);
+    const uint32_t ready = atomic_load(&queue->ready);
+
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++) {
+        const warprsa_queue_engine *from = warprsa_queue_engine_of(queue, i);
+        const bool counts =
+            i != device && ((ready >> i) & 1) != 0 && !from->on_cpus;
+
+        others[i] = (warprsa_rule_other){
+            .classes = counts ? from->engine->classes : 0,
+            .paused_until_ns = atomic_load(&queue->activity[i].paused_until_ns),
+        };
+    }
 }
 
 /* Whether it is paused, and there is another device for whatever is queued.
  * The CPUs are none. */
 static bool is_paused(const warprsa_queue *queue, unsigned device)
 {
-    const uint32_t ready = atomic_load(&queue->ready);
+    const uint64_t until_ns = atomic_load_explicit(
+        &queue->activity[device].paused_until_ns, memory_order_relaxed);
+    warprsa_rule_other others[WARPRSA_DEVICES_MAX];
     uint64_t now_ns;
 
-    if (atomic_load_explicit(&queue->activity[device].paused_until_ns,
-                             memory_order_relaxed) == 0)
+    if (until_ns == 0)
         return false;
     now_ns = warprsa_clock_ns();
-    for (unsigned i = 0;
-         i < WARPRSA_DEVICES_MAX && is_paused_at(queue, device, now_ns); i++)
-        if (i != device && ((ready >> i) & 1) != 0 &&
-            !warprsa_queue_engine_of(queue, i)->on_cpus &&
-            warprsa_queue_engine_of(queue, i)->engine->classes >=
-                warprsa_queue_engine_of(queue, device)->engine->classes &&
-            !is_paused_at(queue, i, now_ns))
-            return true;
-    return false;
+    if (now_ns >= until_ns)
+        return false;
+    look_at_others(queue, device, others);
+    return warprsa_rule_stands_aside(
+        warprsa_queue_engine_of(queue, device)->engine->classes, others,
+        WARPRSA_DEVICES_MAX, now_ns);
 }
 
 /* Whether the CPUs and other devices are chosen among by their answer times. */
@@ -155,17 +151,17 @@ static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
     return classes;
 }
 
-/* Whether a device has so much to compute that a batch can wait until it is a
- * multiple of the granularity. Its end is not far: something is under way. But
- * no user waits for the end of another's batch, which may be a long one. */
+/* Whether a batch of the device can wait until it is a multiple of the
+ * granularity. But no user waits for the end of another's batch, which may be a
+ * long one. */
 static bool is_busy(const warprsa_queue *queue, unsigned device)
 {
     const unsigned granularity =
         warprsa_queue_engine_of(queue, device)->engine->granularity;
 
     return granularity > 1 &&
-           atomic_load(&queue->activity[device].running) >=
-               BUSY * granularity &&
+           warprsa_rule_has_plenty(
+               granularity, atomic_load(&queue->activity[device].running)) &&
            !warprsa_keys_are_shared(&queue->keys);
 }
 
@@ -289,20 +285,6 @@ void warprsa_queue_wake_all(warprsa_queue *queue)
         warprsa_eventcount_notify_all(&queue->activity[i].eventcount);
 }
 
-/* The most requests of a class that a batch of this device should have, without
- * those that would be less than the granularity and can wait. */
-static uint32_t whole_groups(warprsa_queue *queue, unsigned device,
-                             warprsa_size_class size, uint32_t most)
-{
-    const unsigned granularity =
-        warprsa_queue_engine_of(queue, device)->engine->granularity;
-    const uint32_t waiting = waiting_of(queue, size);
-
-    if (!is_busy(queue, device) || waiting < granularity || waiting >= most)
-        return most;
-    return waiting - waiting % granularity;
-}
-
 uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device,
                              warprsa_size_class size)
 {
@@ -312,16 +294,15 @@ uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device,
     uint32_t most =
         warprsa_engine_batch_max(from->engine, from->batch_max, size);
     uint32_t idle_devices = 1;
-    uint32_t share;
 
     for (unsigned i = 0; i < count; i++)
-        idle_devices += i != device && queue->activity[i].engine == engine &&
-                        atomic_load(&queue->activity[i].eventcount.idle) > 0 &&
-                        atomic_load(&queue->activity[i].running) < SHARE_LEAST;
-    if (idle_devices == 1)
-        return whole_groups(queue, device, size, most);
-    share = waiting_in(queue) / idle_devices + 1;
-    if (share < SHARE_LEAST)
-        share = SHARE_LEAST;
-    return share < most ? share : most;
+        idle_devices +=
+            i != device && queue->activity[i].engine == engine &&
+            atomic_load(&queue->activity[i].eventcount.idle) > 0 &&
+            atomic_load(&queue->activity[i].running) < WARPRSA_RULE_SHARE_LEAST;
+    if (idle_devices > 1)
+        return warprsa_rule_share(idle_devices, waiting_in(queue), most);
+    return warprsa_rule_whole_groups(is_busy(queue, device),
+                                     from->engine->granularity,
+                                     waiting_of(queue, size), most);
 }

@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The rules by which devices take requests, as functions of facts and a time:
+ * how many requests a device takes, whether it had better wait for more, and
+ * whether it leaves them to another one. They hold no lock and read no clock.
+ * scheduling.c knows the facts. Inline, since every request asks some of them.
+ */
+#ifndef WARPRSA_BATCHING_QUEUE_SCHEDULING_RULES_H
+#define WARPRSA_BATCHING_QUEUE_SCHEDULING_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    /* Fewer requests than this for each of several devices are better done by
+     * one: a GPU takes no longer for them. */
+    WARPRSA_RULE_SHARE_LEAST = 512,
+    /* A device that computes so many times its granularity has no need of a
+     * batch that is not a multiple of it. */
+    WARPRSA_RULE_PLENTY = 16,
+    /* The whole of a batch's time; and the part of it from which on CPUs for
+     * which threads wait are taken to be contended. */
+    WARPRSA_RULE_WHOLE = 65536,
+    WARPRSA_RULE_CONTENDED = WARPRSA_RULE_WHOLE / 8,
+};
+
+/* The part of a batch's time, of WARPRSA_RULE_WHOLE, in which its thread waited
+ * for a CPU, averaged over batches: `average` before a batch that took cpu_ns
+ * of CPU time and elapsed_ns by the clock. */
+static inline uint32_t warprsa_rule_waits_for_cpu(uint32_t average,
+                                                  uint64_t cpu_ns,
+                                                  uint64_t elapsed_ns)
+{
+    uint32_t now = 0;
+
+    if (cpu_ns < elapsed_ns)
+        now =
+            (uint32_t)((elapsed_ns - cpu_ns) * WARPRSA_RULE_WHOLE / elapsed_ns);
+    /* Both are at most WHOLE: the sum does not overflow. */
+    return (7 * average + now) / 8;
+}
+
+/* Whether a device computes so much that a batch can wait until it is a
+ * multiple of the granularity. Its end is not far: something is under way. */
+static inline bool warprsa_rule_has_plenty(unsigned granularity,
+                                           uint32_t running)
+{
+    return granularity > 1 && running >= WARPRSA_RULE_PLENTY * granularity;
+}
+
+/* The requests that a batch should have of those that wait, `most` at most:
+ * without those that are less than the granularity, if the device has plenty,
+ * and they can wait. */
+static inline uint32_t warprsa_rule_whole_groups(bool has_plenty,
+                                                 unsigned granularity,
+                                                 uint32_t waiting,
+                                                 uint32_t most)
+{
+    if (!has_plenty || waiting < granularity || waiting >= most)
+        return most;
+    return waiting - waiting % granularity;
+}
+
+/* The requests that one of so many devices with nothing else to do should take
+ * of those that wait. */
+static inline uint32_t warprsa_rule_share(uint32_t devices, uint32_t waiting,
+                                          uint32_t most)
+{
+    uint32_t share = waiting / devices + 1;
+
+    if (share < WARPRSA_RULE_SHARE_LEAST)
+        share = WARPRSA_RULE_SHARE_LEAST;
+    return share < most ? share : most;
+}
+
+/* A device, as one that pauses sees it: `classes` is how many size classes it
+ * takes; 0: it takes no requests, or is one of the CPUs. */
+typedef struct warprsa_rule_other {
+    unsigned classes;
+    uint64_t paused_until_ns;
+} warprsa_rule_other;
+
+/* Whether a device that pauses leaves requests of so many classes to another
+ * one of `others`, which takes all of them and does not pause. */
+static inline bool warprsa_rule_stands_aside(unsigned classes,
+                                             const warprsa_rule_other *others,
+                                             unsigned count, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (others[i].classes != 0 && others[i].classes >= classes &&
+            now_ns >= others[i].paused_until_ns)
+            return true;
+    return false;
+}
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The rules by which devices take requests, by tables.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "batching/queue/scheduling_rules.h"
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static void waits_for_cpus_are_averaged(void **state)
+{
+    static const struct {
+        uint32_t average;
+        uint64_t cpu_ns, elapsed_ns;
+        uint32_t expected;
+    } table[] = {
+        {0, 1000, 1000, 0},
+        {0, 0, 0, 0},
+        {0, 1001, 1000, 0}, /* the clocks differ a little */
+        {0, 500, 1000, 4096},
+        {0, 0, 1000, 8192}, /* as much as CONTENDED, at once */
+        {65536, 0, 1000, 65536},
+        {65536, 1000, 1000, 57344},
+        {8192, 875, 1000, 8192},
+        {8192, 0, 1u << 31, 15360},
+    };
+
+    (void)state;
+    for (size_t t = 0; t < COUNT(table); t++)
+        assert_int_equal(warprsa_rule_waits_for_cpu(table[t].average,
+                                                    table[t].cpu_ns,
+                                                    table[t].elapsed_ns),
+                         table[t].expected);
+}
+
+static void sixteen_groups_under_way_are_plenty(void **state)
+{
+    static const struct {
+        unsigned granularity;
+        uint32_t running;
+        bool expected;
+    } table[] = {
+        {64, 0, false},      {64, 1023, false},   {64, 1024, true},
+        {64, 8192, true},    {8, 127, false},     {8, 128, true},
+        {1, 1000000, false}, {0, 1000000, false},
+    };
+
+    (void)state;
+    for (size_t t = 0; t < COUNT(table); t++)
+        assert_int_equal(
+            warprsa_rule_has_plenty(table[t].granularity, table[t].running),
+            table[t].expected);
+}
+
+static void a_batch_has_whole_groups(void **state)
+{
+    static const struct {
+        bool has_plenty;
+        uint32_t waiting, most, expected;
+    } table[] = {
+        {false, 100, 8192, 8192}, {true, 100, 8192, 64},
+        {true, 64, 8192, 64},     {true, 127, 8192, 64},
+        {true, 128, 8192, 128},   {true, 63, 8192, 8192},
+        {true, 0, 8192, 8192},    {true, 8191, 8192, 8128},
+        {true, 8192, 8192, 8192}, {true, 9000, 8192, 8192},
+        {true, 100, 50, 50},
+    };
+
+    (void)state;
+    for (size_t t = 0; t < COUNT(table); t++)
+        assert_int_equal(warprsa_rule_whole_groups(table[t].has_plenty, 64,
+                                                   table[t].waiting,
+                                                   table[t].most),
+                         table[t].expected);
+}
+
+static void idle_devices_share(void **state)
+{
+    static const struct {
+        uint32_t devices, waiting, most, expected;
+    } table[] = {
+        {2, 0, 8192, 512},        {2, 1000, 8192, 512},
+        {2, 1022, 8192, 512},     {2, 1024, 8192, 513},
+        {2, 4000, 8192, 2001},    {2, 100000, 8192, 8192},
+        {16, 100000, 8192, 6251}, {2, 4000, 8, 8},
+    };
+
+    (void)state;
+    for (size_t t = 0; t < COUNT(table); t++)
+        assert_int_equal(warprsa_rule_share(table[t].devices, table[t].waiting,
+                                            table[t].most),
+                         table[t].expected);
+}
+
+/* Of the others: how many classes they take, and when their pause ends. The
+ * time is 10. */
+static void one_that_pauses_leaves_requests_to_another(void **state)
+{
+    static const struct {
+        unsigned classes;
+        warprsa_rule_other others[3];
+        bool expected;
+    } table[] = {
+        {4, {{0}}, false},
+        {4, {{4, 0}}, true},
+        {4, {{6, 0}}, true},
+        {4, {{3, 0}}, false}, /* it takes less */
+        {4, {{4, 11}}, false},
+        {4, {{4, 10}}, true}, /* its pause is over */
+        {4, {{4, 11}, {0, 0}, {6, 9}}, true},
+        {4, {{4, 11}, {0, 0}, {3, 9}}, false},
+        {0, {{0}}, false},
+    };
+
+    (void)state;
+    for (size_t t = 0; t < COUNT(table); t++)
+        assert_int_equal(
+            warprsa_rule_stands_aside(table[t].classes, table[t].others, 3, 10),
+            table[t].expected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_for_cpus_are_averaged),
+        cmocka_unit_test(sixteen_groups_under_way_are_plenty),
+        cmocka_unit_test(a_batch_has_whole_groups),
+        cmocka_unit_test(idle_devices_share),
+        cmocka_unit_test(one_that_pauses_leaves_requests_to_another),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
