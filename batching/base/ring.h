@@ -90,7 +90,7 @@ static inline void warprsa_ring_put(warprsa_ring *ring, uint32_t slot)
 
 /* The oldest number, without taking it. A hint: another thread may take it at
  * any moment. False when empty. */
-static inline bool warprsa_ring_peek(warprsa_ring *ring, uint32_t *slot)
+static inline bool warprsa_ring_peek(const warprsa_ring *ring, uint32_t *slot)
 {
     for (;;) {
         uint32_t position = atomic_load(&ring->head);
@@ -159,7 +159,7 @@ static inline uint32_t warprsa_ring_take(warprsa_ring *ring, uint32_t *slots,
     return count;
 }
 
-static inline bool warprsa_ring_empty(warprsa_ring *ring)
+static inline bool warprsa_ring_empty(const warprsa_ring *ring)
 {
     uint32_t slot;
 
@@ -167,7 +167,7 @@ static inline bool warprsa_ring_empty(warprsa_ring *ring)
 }
 
 /* How many numbers are in the ring or about to be; a hint. */
-static inline uint32_t warprsa_ring_count(warprsa_ring *ring)
+static inline uint32_t warprsa_ring_count(const warprsa_ring *ring)
 {
     uint32_t head = atomic_load(&ring->head);
     int32_t count = (int32_t)(atomic_load(&ring->tail) - head);

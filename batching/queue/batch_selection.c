@@ -31,7 +31,8 @@ static bool first_of_class(const warprsa_queue_device *device, unsigned size,
         atomic_load_explicit(&device->loads.oldest[size], memory_order_relaxed);
 
     *slot = loaded - 1;
-    return loaded != 0 || warprsa_ring_peek(&device->queue->queued[size], slot);
+    return loaded != 0 ||
+           warprsa_ring_peek(&device->queue->backlog.ring[size], slot);
 }
 
 /* The class whose oldest request has waited longest. False: there is none. */
@@ -122,7 +123,7 @@ static void take_by_age(warprsa_batch *batch, size_t most,
         size_t step = most - batch->count;
 
         taken =
-            warprsa_ring_take(&queue->queued[batch->size], slots,
+            warprsa_ring_take(&queue->backlog.ring[batch->size], slots,
                               step < TAKE_STEP ? (uint32_t)step : TAKE_STEP);
         for (uint32_t i = 0; i < taken; i++)
             warprsa_slots_prefetch(&queue->slots, slots[i]);
@@ -145,7 +146,7 @@ static warprsa_turn *next_turn(warprsa_queue_device *device,
                                warprsa_class_set classes, warprsa_turns **from)
 {
     warprsa_turns *loaded = &device->loads.loaded;
-    warprsa_turns *queued = &device->queue->turns;
+    warprsa_turns *queued = &device->queue->backlog.turns;
     warprsa_turn *a = warprsa_turns_next(loaded, classes);
     warprsa_turn *b = warprsa_turns_next(queued, classes);
     warprsa_turn *first = first_turn(a, b);
@@ -204,15 +205,15 @@ static bool take_in_turn(warprsa_batch *batch, warprsa_request_chain *abandoned)
     bool sorted;
 
     pthread_mutex_lock(&device->residency_lock);
-    pthread_mutex_lock(&queue->turns_lock);
-    sorted = warprsa_queue_sort_turns(queue);
+    pthread_mutex_lock(&queue->backlog.turns_lock);
+    sorted = warprsa_backlog_sort(&queue->backlog);
     turn = next_turn(device, classes, &from);
     if (turn != NULL) {
         batch->size = warprsa_turn_class(from, turn, classes);
         gather(batch, warprsa_queue_share(queue, device->number, batch->size),
                abandoned);
     }
-    pthread_mutex_unlock(&queue->turns_lock);
+    pthread_mutex_unlock(&queue->backlog.turns_lock);
     pthread_mutex_unlock(&device->residency_lock);
     if (sorted) {
         warprsa_queue_rearm_idle(queue);

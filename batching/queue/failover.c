@@ -46,17 +46,14 @@ bool warprsa_failover_request(warprsa_queue_device *device, uint32_t slot)
         atomic_fetch_sub(&queue->depth, 1);
         return true;
     }
-    warprsa_ring_put(&queue->queued[size], slot);
+    warprsa_backlog_put(&queue->backlog, size, slot);
     warprsa_count(&warprsa_device_counters_of(device)->failovers, 1);
     return true;
 }
 
 void warprsa_failover_notify(warprsa_queue *queue)
 {
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        if (warprsa_queue_has(queue,
-                              warprsa_class_alone((warprsa_size_class)c)))
-            warprsa_queue_notify_idle(queue, (warprsa_size_class)c);
+    warprsa_queue_notify_of_all(queue);
     /* The last device may have gone while requests were put there. */
     warprsa_queue_refuse_if_down(queue);
 }

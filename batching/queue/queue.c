@@ -131,10 +131,9 @@ static warprsa_queue *new_queue(const warprsa_queue_config *config)
 static void report_memory(const warprsa_queue *queue)
 {
     const warprsa_queue_config *config = &queue->config;
-    size_t bytes = warprsa_slots_bytes(&queue->slots);
+    const size_t bytes = warprsa_slots_bytes(&queue->slots) +
+                         warprsa_backlog_bytes(&queue->backlog);
 
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        bytes += warprsa_ring_bytes(&queue->queued[c]);
     atomic_store_explicit(&config->counters->slots, config->slots,
                           memory_order_relaxed);
     atomic_store_explicit(&config->counters->slots_bytes, bytes,
@@ -327,7 +326,7 @@ static void enqueue(warprsa_queue *queue, warprsa_key *key,
     atomic_fetch_add_explicit(&queue->depth, 1, memory_order_relaxed);
     atomic_store_explicit(&s->word, ticket->generation | WARPRSA_SLOT_QUEUED,
                           memory_order_release);
-    warprsa_ring_put(&queue->queued[key->size], ticket->slot);
+    warprsa_backlog_put(&queue->backlog, key->size, ticket->slot);
 }
 
 /* Those of requests that have been answered and not collected count as free. */

@@ -13,7 +13,6 @@
 
 enum {
     TRACE_LINE = 512,
-    SORT_STEP = 64, /* requests taken from a ring at once */
 };
 
 /* Both number the same devices. */
@@ -75,30 +74,12 @@ void warprsa_queue_trace_about(warprsa_queue *queue, uint64_t owner, int level,
     warprsa_queue_trace(queue, level, "%s: %s", name, line);
 }
 
-static bool init_rings(warprsa_queue *queue)
-{
-    bool done = true;
-
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        done &= warprsa_ring_init(&queue->queued[c], queue->config.slots);
-    return done;
-}
-
-static void free_rings(warprsa_queue *queue)
-{
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        warprsa_ring_free(&queue->queued[c]);
-}
-
 static bool init_locks(warprsa_queue *queue)
 {
     if (pthread_mutex_init(&queue->lock, NULL) != 0)
         return false;
-    if (pthread_mutex_init(&queue->turns_lock, NULL) == 0) {
-        if (warprsa_log_budgets_init(&queue->log, WARPRSA_LOG_LINES_A_SECOND))
-            return true;
-        pthread_mutex_destroy(&queue->turns_lock);
-    }
+    if (warprsa_log_budgets_init(&queue->log, WARPRSA_LOG_LINES_A_SECOND))
+        return true;
     pthread_mutex_destroy(&queue->lock);
     return false;
 }
@@ -106,7 +87,6 @@ static bool init_locks(warprsa_queue *queue)
 static void free_locks(warprsa_queue *queue)
 {
     warprsa_log_budgets_free(&queue->log);
-    pthread_mutex_destroy(&queue->turns_lock);
     pthread_mutex_destroy(&queue->lock);
 }
 
@@ -118,8 +98,10 @@ bool warprsa_queue_core_init(warprsa_queue *queue,
     atomic_store(&queue->references, 1);
     atomic_store(&queue->state, WARPRSA_QUEUE_STARTING);
     queue->opening = 1;
-    warprsa_turns_init(&queue->turns, &queue->slots, &queue->keys.reached);
-    if (init_rings(queue) && init_locks(queue)) {
+    if (!warprsa_backlog_init(&queue->backlog, &queue->slots, config->slots,
+                              &queue->keys.reached))
+        return false;
+    if (init_locks(queue)) {
         if (warprsa_keys_init(&queue->keys, config->keys_max, callbacks)) {
             if (warprsa_slots_init(&queue->slots, config->slots,
                                    config->deadline_ms))
@@ -128,7 +110,7 @@ bool warprsa_queue_core_init(warprsa_queue *queue,
         }
         free_locks(queue);
     }
-    free_rings(queue);
+    warprsa_backlog_free(&queue->backlog);
     return false;
 }
 
@@ -137,13 +119,13 @@ void warprsa_queue_core_free(warprsa_queue *queue)
     warprsa_slots_free(&queue->slots);
     warprsa_keys_free(&queue->keys);
     free_locks(queue);
-    free_rings(queue);
+    warprsa_backlog_free(&queue->backlog);
 }
 
 void warprsa_queue_core_abandon(warprsa_queue *queue)
 {
     warprsa_slots_free(&queue->slots);
-    free_rings(queue);
+    warprsa_backlog_abandon(&queue->backlog);
     warprsa_keys_abandon(&queue->keys);
 }
 
@@ -277,32 +259,14 @@ void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* Takes any queued request of a class. */
-static bool take_any(warprsa_queue *queue, unsigned size, uint32_t *slot)
-{
-    warprsa_turn *turn = NULL;
-
-    if (warprsa_ring_take(&queue->queued[size], slot, 1) == 1)
-        return true;
-    if (atomic_load(&queue->turns.count[size]) == 0)
-        return false;
-    pthread_mutex_lock(&queue->turns_lock);
-    turn = warprsa_turns_next(&queue->turns,
-                              warprsa_class_alone((warprsa_size_class)size));
-    if (turn != NULL)
-        (void)warprsa_turns_take(&queue->turns, turn, (warprsa_size_class)size,
-                                 slot);
-    pthread_mutex_unlock(&queue->turns_lock);
-    return turn != NULL;
-}
-
 /* Those of class `from` and above. */
 static void refuse_queued(warprsa_queue *queue, unsigned from)
 {
     uint32_t slot;
 
     for (unsigned c = from; c < WARPRSA_CLASSES; c++) {
-        while (take_any(queue, c, &slot)) {
+        while (warprsa_backlog_take_any(&queue->backlog, (warprsa_size_class)c,
+                                        &slot)) {
             warprsa_key *key;
             warprsa_notify notify;
             bool claimed = warprsa_slots_claim(&queue->slots, slot, &key);
@@ -328,44 +292,4 @@ void warprsa_queue_refuse_if_down(warprsa_queue *queue)
         refuse_queued(queue, 0);
     else if (state == WARPRSA_QUEUE_READY)
         refuse_queued(queue, atomic_load(&queue->classes));
-}
-
-bool warprsa_queue_has(warprsa_queue *queue, warprsa_class_set classes)
-{
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        if ((classes >> c & 1) != 0 &&
-            (!warprsa_ring_empty(&queue->queued[c]) ||
-             atomic_load(&queue->turns.count[c]) != 0))
-            return true;
-    return false;
-}
-
-bool warprsa_queue_takes_turns(warprsa_queue *queue)
-{
-    if (warprsa_keys_are_shared(&queue->keys))
-        return true;
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        if (atomic_load(&queue->turns.count[c]) != 0)
-            return true;
-    return false;
-}
-
-bool warprsa_queue_sort_turns(warprsa_queue *queue)
-{
-    uint32_t slots[SORT_STEP], taken;
-    bool any = false;
-
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        do {
-            taken = warprsa_ring_take(&queue->queued[c], slots, SORT_STEP);
-            any |= taken > 0;
-            for (uint32_t i = 0; i < taken; i++)
-                warprsa_slots_prefetch(&queue->slots, slots[i]);
-            for (uint32_t i = 0; i < taken; i++)
-                warprsa_turns_add(
-                    &queue->turns,
-                    &queue->slots.request[slots[i]].key->owner->queued,
-                    (warprsa_size_class)c, slots[i]);
-        } while (taken == SORT_STEP);
-    return any;
 }

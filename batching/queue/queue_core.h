@@ -13,6 +13,7 @@
  *   request.h, request_pool   the requests
  *   fair_queue                those of several owners, in turn
  *   queue_keys                the private keys
+ *   backlog                   the requests that have yet to be taken
  *   key_loads                 those that a device has yet to load
  *   queue_core                this file
  *   scheduling_rules.h        how many requests a device takes, and when
@@ -39,14 +40,14 @@
  *
  *   warprsa_queue_device.residency_lock
  *   warprsa_queue_device.lock
- *   warprsa_queue.lock, warprsa_queue.turns_lock, warprsa_keys.lock
+ *   warprsa_queue.lock, warprsa_backlog.turns_lock, warprsa_keys.lock
  */
 #ifndef WARPRSA_BATCHING_QUEUE_QUEUE_CORE_H
 #define WARPRSA_BATCHING_QUEUE_QUEUE_CORE_H
 
 #include "batching/base/eventcount.h"
 #include "batching/base/log_budget.h"
-#include "batching/base/ring.h"
+#include "batching/queue/backlog.h"
 #include "batching/queue/completion_times.h"
 #include "batching/queue/queue_keys.h"
 #include "batching/queue/queue_types.h"
@@ -69,9 +70,9 @@ typedef struct warprsa_device_activity {
 struct warprsa_queue {
     warprsa_queue_config config;
     warprsa_slots slots;
-    warprsa_ring queued[WARPRSA_CLASSES]; /* slots, by size class */
-    _Alignas(64) _Atomic uint32_t depth;  /* requests not answered yet */
-    _Alignas(64) _Atomic uint32_t state;  /* warprsa_queue_state, a futex */
+    warprsa_backlog backlog;
+    _Alignas(64) _Atomic uint32_t depth; /* requests not answered yet */
+    _Alignas(64) _Atomic uint32_t state; /* warprsa_queue_state, a futex */
     _Atomic bool closing;
     _Atomic bool unlocked; /* keys can be swapped out, which was traced */
     /* Whether the ready devices are CPUs alone. */
@@ -86,9 +87,6 @@ struct warprsa_queue {
     warprsa_answer_times times; /* without a router, beside other hosts */
     warprsa_keys keys;
     warprsa_device_activity activity[WARPRSA_DEVICES_MAX];
-    /* Requests taken from the rings while several owners had some. */
-    pthread_mutex_t turns_lock;
-    warprsa_turns turns;
     warprsa_log_budgets log; /* lines of the trace about an owner's keys */
 
     pthread_mutex_t lock; /* of what follows, and of starting threads */
@@ -137,18 +135,13 @@ void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
  * have gone down. */
 void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 
-/* Whether a request of these classes is queued. */
-bool warprsa_queue_has(warprsa_queue *queue, warprsa_class_set classes);
-
 /* Whether requests are to be taken in turn by owner: several have some, or had
- * some until now. If not, warprsa_queue.turns is empty. Any thread. */
-bool warprsa_queue_takes_turns(warprsa_queue *queue);
-
-/* Moves what is in the rings to warprsa_queue.turns; with the turns_lock held.
- * True: there was something. Then other workers may have seen it nowhere for a
- * moment: without the lock, warprsa_queue_rearm_idle() and
- * warprsa_queue_refuse_if_down() are to be called. */
-bool warprsa_queue_sort_turns(warprsa_queue *queue);
+ * some until now. If not, none is sorted. Any thread. */
+static inline bool warprsa_queue_takes_turns(const warprsa_queue *queue)
+{
+    return warprsa_keys_are_shared(&queue->keys) ||
+           warprsa_backlog_is_sorted(&queue->backlog);
+}
 
 /* The engine that a device is of. */
 static inline const warprsa_queue_engine *

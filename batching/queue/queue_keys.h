@@ -69,7 +69,7 @@ typedef struct warprsa_key_owner {
      * whose threads would share a cache line for it. */
     _Atomic uint32_t requests;
     _Atomic uint64_t used; /* see fair_queue.h */
-    warprsa_turn queued;   /* under the queue's turns_lock */
+    warprsa_turn queued;   /* under the backlog's lock */
     LIST_ENTRY(warprsa_key_owner) link;
     warprsa_key_share share[WARPRSA_DEVICES_MAX];
 } warprsa_key_owner;

@@ -10,23 +10,6 @@
 #include "batching/base/clock.h"
 #include "batching/queue/scheduling_rules.h"
 
-/* How many requests of a class are queued; a hint. */
-static uint32_t waiting_of(warprsa_queue *queue, unsigned size)
-{
-    return warprsa_ring_count(&queue->queued[size]) +
-           atomic_load(&queue->turns.count[size]);
-}
-
-/* Of all classes; a hint. */
-static uint32_t waiting_in(warprsa_queue *queue)
-{
-    uint32_t waiting = 0;
-
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        waiting += waiting_of(queue, c);
-    return waiting;
-}
-
 void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
                                  uint64_t cpu_ns, uint64_t elapsed_ns)
 {
@@ -49,7 +32,8 @@ bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device)
 {
     const warprsa_queue_engine *engine = warprsa_queue_engine_of(queue, device);
 
-    return engine->on_cpus && waiting_in(queue) < engine->batch_max;
+    return engine->on_cpus &&
+           warprsa_backlog_count(&queue->backlog) < engine->batch_max;
 }
 
 /* Whether a batch had better wait for the end of another one: threads have to
@@ -191,7 +175,7 @@ static warprsa_class_set takes(warprsa_queue *queue, unsigned device)
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
 {
     if (is_busy(queue, device) &&
-        waiting_in(queue) <
+        warprsa_backlog_count(&queue->backlog) <
             warprsa_queue_engine_of(queue, device)->engine->granularity)
         return 0;
     return takes(queue, device);
@@ -204,7 +188,7 @@ static bool takes_queued(warprsa_queue *queue, unsigned device,
                          warprsa_size_class size)
 {
     return (!is_busy(queue, device) ||
-            waiting_of(queue, size) >=
+            warprsa_backlog_of(&queue->backlog, size) >=
                 warprsa_queue_engine_of(queue, device)->engine->granularity) &&
            (takes(queue, device) >> size & 1) != 0;
 }
@@ -250,15 +234,19 @@ void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size)
         warprsa_eventcount_notify(&best->eventcount);
 }
 
+void warprsa_queue_notify_of_all(warprsa_queue *queue)
+{
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        if (warprsa_backlog_has(&queue->backlog,
+                                warprsa_class_alone((warprsa_size_class)c)))
+            warprsa_queue_notify_idle(queue, (warprsa_size_class)c);
+}
+
 void warprsa_queue_pass_on(warprsa_queue *queue, unsigned device)
 {
-    if (!warprsa_queue_engine_of(queue, device)->on_cpus ||
-        !has_answer_times(queue))
-        return;
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        if (warprsa_queue_has(queue,
-                              warprsa_class_alone((warprsa_size_class)c)))
-            warprsa_queue_notify_idle(queue, (warprsa_size_class)c);
+    if (warprsa_queue_engine_of(queue, device)->on_cpus &&
+        has_answer_times(queue))
+        warprsa_queue_notify_of_all(queue);
 }
 
 void warprsa_queue_rearm_idle(warprsa_queue *queue)
@@ -274,7 +262,8 @@ void warprsa_queue_rearm_idle(warprsa_queue *queue)
          * for the others. Arm it for them, then look for work, in this order:
          * a submitter that queues later sees it armed. */
         (void)warprsa_eventcount_prepare_wait(eventcount);
-        if (warprsa_queue_has(queue, warprsa_queue_takes_now(queue, i)))
+        if (warprsa_backlog_has(&queue->backlog,
+                                warprsa_queue_takes_now(queue, i)))
             warprsa_eventcount_notify(eventcount);
     }
 }
@@ -301,8 +290,9 @@ uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device,
             atomic_load(&queue->activity[i].eventcount.idle) > 0 &&
             atomic_load(&queue->activity[i].running) < WARPRSA_RULE_SHARE_LEAST;
     if (idle_devices > 1)
-        return warprsa_rule_share(idle_devices, waiting_in(queue), most);
-    return warprsa_rule_whole_groups(is_busy(queue, device),
-                                     from->engine->granularity,
-                                     waiting_of(queue, size), most);
+        return warprsa_rule_share(idle_devices,
+                                  warprsa_backlog_count(&queue->backlog), most);
+    return warprsa_rule_whole_groups(
+        is_busy(queue, device), from->engine->granularity,
+        warprsa_backlog_of(&queue->backlog, size), most);
 }

@@ -45,6 +45,9 @@ void warprsa_queue_note_answer(warprsa_queue *queue, unsigned device,
  * engine that has one, and there of the device with the least to do. */
 void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size);
 
+/* The same for each class of which a request is queued. */
+void warprsa_queue_notify_of_all(warprsa_queue *queue);
+
 /* By a worker of this device that is about to sleep, and has armed the
  * eventcount: wakes others for what is queued. CPUs may have been woken for a
  * request that they would not answer sooner any more. */

@@ -80,7 +80,8 @@ static void let_callers_submit(const warprsa_worker *worker)
     warprsa_queue *queue = worker->device->queue;
 
     for (unsigned i = 0;
-         i < YIELDS_MAX && warprsa_queue_has(queue, all_of(worker->device)) &&
+         i < YIELDS_MAX &&
+         warprsa_backlog_has(&queue->backlog, all_of(worker->device)) &&
          warprsa_queue_would_be_fuller(queue, worker->device->number);
          i++)
         sched_yield();
@@ -104,8 +105,8 @@ bool warprsa_work(warprsa_worker *worker)
     worked = unload_released(worker) && warprsa_batch_next(worker);
     for (unsigned i = 0;
          i < LOADS_AT_ONCE && may_load(worker) && load_key(worker) &&
-         !warprsa_queue_has(worker->device->queue,
-                            warprsa_take_classes(worker->device));
+         !warprsa_backlog_has(&worker->device->queue->backlog,
+                              warprsa_take_classes(worker->device));
          i++)
         worked = true;
     warprsa_work_refuse_stranded(worker);
@@ -119,7 +120,8 @@ static bool anything_to_do(warprsa_worker *worker)
 
     return atomic_load(&queue->closing) ||
            atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
-           warprsa_queue_has(queue, warprsa_take_classes(worker->device)) ||
+           warprsa_backlog_has(&queue->backlog,
+                               warprsa_take_classes(worker->device)) ||
            warprsa_device_has_loads(worker->device) ||
            !warprsa_device_usable(worker->device);
 }

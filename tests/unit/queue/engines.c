@@ -302,7 +302,7 @@ static void fuller_batches_are_worth_a_yield(void **state)
     warprsa_queue *queue;
 
     queue = ready_gpu_and_cpus(&config);
-    queued = &queue->turns.count[WARPRSA_CLASS_2048];
+    queued = &queue->backlog.turns.count[WARPRSA_CLASS_2048];
     atomic_store(queued, SECOND_BATCH_MAX - 1);
     assert_true(warprsa_queue_would_be_fuller(queue, 1));
     assert_false(warprsa_queue_would_be_fuller(queue, 0));

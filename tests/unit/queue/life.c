@@ -241,8 +241,8 @@ static void closing_with_requests_set_aside(void **state)
                                               notify, &r[i].ticket),
                          WARPRSA_DONE);
         FAKE_WAIT(fake.waiting == 1);
-        WAIT_UNTIL(
-            !warprsa_queue_has(queue, warprsa_classes_below(WARPRSA_CLASSES)));
+        WAIT_UNTIL(!warprsa_backlog_has(
+            &queue->backlog, warprsa_classes_below(WARPRSA_CLASSES)));
     }
     assert_int_equal(pthread_create(&closer, NULL, close_main, queue), 0);
     WAIT_UNTIL(woken == REQUESTS - 1); /* while the other's key is loading */

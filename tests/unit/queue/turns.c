@@ -361,11 +361,11 @@ static void one_user_has_all(void **state)
 /* As a worker does before it takes some. */
 static void sort(setting *s)
 {
-    pthread_mutex_lock(&s->queue->turns_lock);
-    assert_true(warprsa_queue_sort_turns(s->queue));
-    assert_false(warprsa_queue_sort_turns(s->queue));
-    pthread_mutex_unlock(&s->queue->turns_lock);
-    assert_true(warprsa_queue_has(s->queue, all));
+    pthread_mutex_lock(&s->queue->backlog.turns_lock);
+    assert_true(warprsa_backlog_sort(&s->queue->backlog));
+    assert_false(warprsa_backlog_sort(&s->queue->backlog));
+    pthread_mutex_unlock(&s->queue->backlog.turns_lock);
+    assert_true(warprsa_backlog_has(&s->queue->backlog, all));
 }
 
 static void a_lost_device_leaves_no_request_behind(void **state)
