@@ -16,6 +16,7 @@
 #include "batching/base/clock.h"
 #include "batching/base/usable_cpus.h"
 #include "batching/daemon/client/client.h"
+#include "batching/queue/queue.h"
 #include "provider/cancellation.h"
 
 enum {

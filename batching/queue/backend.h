@@ -11,7 +11,7 @@
 #define WARPRSA_BATCHING_QUEUE_BACKEND_H
 
 #include "batching/base/own_fd.h"
-#include "batching/queue/queue.h"
+#include "batching/queue/queue_types.h"
 
 /* A backend's key; each backend has its own type behind it. */
 typedef struct warprsa_backend_key warprsa_backend_key;

@@ -5,6 +5,7 @@
  * those of queue.h.
  */
 #include "batching/queue/backend.h"
+#include "batching/queue/queue.h"
 
 static bool queue_close(void *impl)
 {

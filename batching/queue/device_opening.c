@@ -8,22 +8,19 @@
 #include <stdio.h>
 
 #include "batching/base/clock.h"
-#include "batching/queue/device_keys.h"
+#include "batching/queue/router.h"
 
 static const warprsa_engine *engine_of(const warprsa_queue_device *device)
 {
     return device->from->engine;
 }
 
-void warprsa_device_close(warprsa_queue_device *device)
+bool warprsa_device_close(warprsa_queue_device *device)
 {
-    bool wiped;
+    const bool wiped = engine_of(device)->close(device->handle);
 
-    if (device->handle == NULL)
-        return;
-    wiped = engine_of(device)->close(device->handle);
     device->handle = NULL;
-    warprsa_device_forget_keys(device, wiped);
+    return wiped;
 }
 
 /* Of CPUs, the time that this thread has used: others may keep them busy for

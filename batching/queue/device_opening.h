@@ -17,7 +17,7 @@ warprsa_status warprsa_device_open(warprsa_queue_device *device,
                                    void (*lost)(void *device, const char *why),
                                    char why[WARPRSA_DEVICE_WHY]);
 
-/* Closes it, if it is open, and with it every key on it. */
-void warprsa_device_close(warprsa_queue_device *device);
+/* Closes it, and with it every key on it. False: these were not all wiped. */
+bool warprsa_device_close(warprsa_queue_device *device);
 
 #endif

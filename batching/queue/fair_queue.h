@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "batching/queue/request_pool.h"
+#include "batching/queue/request.h"
 
 /* Size classes: bit c for class c. */
 typedef uint32_t warprsa_class_set;

@@ -17,6 +17,7 @@
 #define WARPRSA_BATCHING_QUEUE_KEY_LOADS_H
 
 #include "batching/queue/queue_keys.h"
+#include "batching/queue/request_pool.h"
 
 enum {
     /* Of one owner on one device. 1,000 keys of RSA-4096 are prepared in 0.2 s

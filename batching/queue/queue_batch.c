@@ -15,6 +15,7 @@
 #include "batching/queue/device_keys.h"
 #include "batching/queue/failover.h"
 #include "batching/queue/queue_device.h"
+#include "batching/queue/router.h"
 #include "batching/queue/scheduling.h"
 #include "batching/queue/verdict.h"
 

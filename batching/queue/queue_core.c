@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "batching/base/clock.h"
+#include "batching/queue/router.h"
 
 enum {
     TRACE_LINE = 512,

@@ -9,29 +9,29 @@
  *   base/, gpu/engine.h       primitives; the contract with the engines
  *   counters, probe, router   what happened; on the CPU or on a device
  *   completion_times          which device answers sooner
- *   queue_types.h             the types that callers see
- *   request.h, request_pool   the requests
- *   fair_queue                those of several owners, in turn
- *   queue_keys                the private keys
- *   backlog                   the requests that have yet to be taken
- *   key_loads                 those that a device has yet to load
- *   queue_core                this file
  *   scheduling_rules.h        how many requests a device takes, and when
- *   scheduling                which device takes which requests
  *   device_health             whether it computes right
  *   device_states             what follows from what happens to it
- *   device_types.h            what it consists of
- *   device_keys               the keys on it
+ *   queue_types.h             the types that callers see
+ *   request.h                 what requests consist of
+ *   fair_queue                those of several owners, in turn
+ *   request_pool              who gets a slot, and how an answer is passed
+ *   queue_keys                the private keys
+ *   backlog                   the requests that have yet to be taken
+ *   key_loads                 the keys that a device has yet to load
+ *   queue_core                this file
+ *   scheduling                which device takes which requests
+ *   device_types.h            what devices, threads and batches consist of
+ *   device_keys               the keys on a device
  *   device_opening            the engine's device behind it
- *   queue_device              one device: use, lose, recover
- *   device_discovery          which devices there are
  *   batch_selection           the requests of its next batch
  *   failover                  from one host to another
  *   completion                what callers are told
+ *   queue_device              one device: use, lose, recover
+ *   device_discovery          which devices there are
  *   verdict                   who is to blame for wrong results
  *   queue_batch               from taking requests to answering them
- *   worker_loop               what a thread of a device has to do
- *   worker                    the threads of a device
+ *   worker                    the threads of a device, and what they do
  *   queue                     opens and closes all that; the callers' side
  *   backend.h, backend_local  the queue behind a table of functions
  *

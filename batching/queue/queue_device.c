@@ -224,6 +224,12 @@ static void reopen_failed(warprsa_queue_device *device, warprsa_status status,
     trace_open_failure(device, status, why);
 }
 
+void warprsa_device_shut(warprsa_queue_device *device)
+{
+    if (device->handle != NULL)
+        warprsa_device_forget_keys(device, warprsa_device_close(device));
+}
+
 /* With the lock held, which is let go meanwhile. */
 static void reopen(warprsa_queue_device *device)
 {
@@ -231,7 +237,7 @@ static void reopen(warprsa_queue_device *device)
     warprsa_status status;
 
     pthread_mutex_unlock(&device->lock);
-    warprsa_device_close(device);
+    warprsa_device_shut(device);
     pthread_mutex_lock(&device->lock);
     wait_backoff(device);
     if (closing(device))

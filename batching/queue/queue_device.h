@@ -60,6 +60,10 @@ void warprsa_device_worked(warprsa_queue_device *device);
 void warprsa_device_strand(warprsa_queue_device *device, bool *overdue,
                            warprsa_request_chain *refused);
 
+/* Closes the engine's device, if it is open: no key is there any more. Without
+ * locks, while nobody is inside. */
+void warprsa_device_shut(warprsa_queue_device *device);
+
 /* For the thread that closes the queue: makes the device's threads look at the
  * queue's state. */
 void warprsa_device_wake(warprsa_queue_device *device);

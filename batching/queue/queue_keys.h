@@ -25,7 +25,6 @@
 #include "batching/base/secret_memory.h"
 #include "batching/queue/fair_queue.h"
 #include "batching/queue/queue_types.h"
-#include "batching/queue/request_pool.h"
 
 /* Where a key is on one device. */
 typedef struct warprsa_key_residency {

@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 #include "batching/queue/counters.h"
-#include "batching/queue/router.h"
 #include "gpu/engine.h"
 
 typedef struct warprsa_queue warprsa_queue;
 typedef struct warprsa_key warprsa_key;
+typedef struct warprsa_router warprsa_router;
 
 enum {
     WARPRSA_KEY_ID_BYTES = 32, /* a SHA-256 over the whole private key */

@@ -315,27 +315,6 @@ warprsa_notify warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
     return word & WARPRSA_SLOT_NOTIFIED ? (warprsa_notify){0} : notify;
 }
 
-void warprsa_slots_chain(warprsa_slots *slots, warprsa_request_chain *chain,
-                         uint32_t index)
-{
-    slots->request[index].next_in_chain = 0;
-    if (chain->first == 0)
-        chain->first = index + 1;
-    else
-        slots->request[chain->last - 1].next_in_chain = index + 1;
-    chain->last = index + 1;
-}
-
-bool warprsa_slots_unchain(warprsa_slots *slots, warprsa_request_chain *chain,
-                           uint32_t *index)
-{
-    if (chain->first == 0)
-        return false;
-    *index = chain->first - 1;
-    chain->first = slots->request[*index].next_in_chain;
-    return true;
-}
-
 static void notify_if_expired(warprsa_slots *slots, uint32_t index,
                               uint64_t now_ns)
 {

@@ -9,48 +9,8 @@
 
 #include <stdbool.h>
 
-#include "batching/base/thread_shard.h"
 #include "batching/queue/queue_types.h"
 #include "batching/queue/request.h"
-
-/* What a request needs beside its slot: this process's pointers, which cannot
- * be mapped elsewhere. Written by the submitter before the slot is QUEUED. */
-typedef struct warprsa_request {
-    warprsa_key *key; /* one reference, dropped by the thread that answers */
-    /* A warprsa_notify. Atomic: read by threads that may find that they come
-     * too late for this use of the slot. */
-    void (*_Atomic wake)(void *arg);
-    void (*_Atomic drop)(void *arg);
-    void *_Atomic arg;
-    _Atomic uint32_t next_free; /* while the slot is free: the next one on the
-                                   stack, plus 1, or 0 */
-    uint32_t next_in_chain;     /* while it is in a chain; plus 1, or 0 */
-    uint32_t failovers;         /* devices that have given it back */
-} warprsa_request;
-
-/* A chain of RUNNING requests that workers have set aside, in the order in
- * which they came; linked through the requests, so that to set one aside cannot
- * fail. All zeros: empty. Its user has a lock for it. */
-typedef struct warprsa_request_chain {
-    uint32_t first, last; /* slots, plus 1; first 0: empty */
-} warprsa_request_chain;
-
-/* A stack of free slots that have been used before. `top` holds the top slot's
- * index plus 1, or 0, in its low half. The high half counts changes: it tells
- * the stack from an earlier one with the same top (the ABA problem). */
-typedef struct warprsa_free_slots {
-    _Alignas(64) _Atomic uint64_t top;
-} warprsa_free_slots;
-
-typedef struct warprsa_slots {
-    warprsa_slot *slot;
-    warprsa_request *request;
-    unsigned count;
-    uint64_t deadline_ns; /* from submission */
-    warprsa_free_slots free[WARPRSA_THREAD_SHARDS];
-    _Alignas(64) _Atomic uint32_t fresh; /* slots never used yet: from here */
-    _Atomic uint32_t reclaim;            /* where the next search begins */
-} warprsa_slots;
 
 /* How much longer than the deadline a sleeping caller waits, so that a worker
  * that notices the missed deadline at the same moment can still answer with
@@ -126,13 +86,6 @@ static inline bool warprsa_slots_is_abandoned(const warprsa_slots *slots,
 warprsa_notify warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
                                       warprsa_answer answer,
                                       warprsa_outcome outcome);
-
-/* Appends a RUNNING request to a chain; takes the first one from it. False: it
- * is empty. */
-void warprsa_slots_chain(warprsa_slots *slots, warprsa_request_chain *chain,
-                         uint32_t index);
-bool warprsa_slots_unchain(warprsa_slots *slots, warprsa_request_chain *chain,
-                           uint32_t *index);
 
 /* Notifies the callers that wait for a notification and whose deadline has
  * passed without an answer, so that they collect a REFUSED. By a worker that

@@ -11,6 +11,7 @@
 #include "batching/daemon/client/client_connect.h"
 #include "batching/daemon/client/client_keys.h"
 #include "batching/daemon/client/client_notifiers.h"
+#include "batching/queue/router.h"
 
 enum {
     /* How much longer than the deadline a caller sleeps. If the daemon has the

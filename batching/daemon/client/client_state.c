@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batching/queue/router.h"
+
 void warprsa_client_drop(warprsa_client *client)
 {
     if (atomic_fetch_sub(&client->references, 1) != 1)

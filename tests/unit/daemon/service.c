@@ -19,6 +19,7 @@
 #include "batching/daemon/client/client_state.h"
 #include "batching/daemon/server/user_quota.h"
 #include "batching/queue/queue_core.h"
+#include "batching/queue/router.h"
 
 enum {
     THREADS = 8,

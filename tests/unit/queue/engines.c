@@ -5,6 +5,7 @@
  */
 #include "tests/unit/support/fake_queue.h"
 
+#include "batching/queue/router.h"
 #include "batching/queue/scheduling.h"
 
 enum {
