@@ -36,6 +36,19 @@ typedef struct warprsa_probe {
     unsigned losses;        /* periods without a gain since then, in a row */
 } warprsa_probe;
 
+/* A period longer than this had a pause in it, and is not judged. */
+#define WARPRSA_PROBE_IDLE_NS UINT64_C(500000000)
+
+/* How long a period lasts: `wanted`, but `most` at most, and `least` at least
+ * in any case. */
+static inline uint64_t warprsa_probe_period(uint64_t least, uint64_t wanted,
+                                            uint64_t most)
+{
+    uint64_t ns = wanted < most ? wanted : most;
+
+    return ns > least ? ns : least;
+}
+
 /* Whether a new one may begin: none is active and the pause is over. */
 bool warprsa_probe_may_begin(const warprsa_probe *probe, uint64_t now_ns);
 

@@ -7,7 +7,9 @@
  * Order of the queue's files. Each includes only what stands before it:
  *
  *   base/, gpu/engine.h       primitives; the contract with the engines
- *   counters, probe, router   what happened; on the CPU or on a device
+ *   counters                  what happened
+ *   probe, router_times       whether more gets done; how long that takes
+ *   router_thread, router     on the CPU or on a device
  *   completion_times          which device answers sooner
  *   scheduling_rules.h        how many requests a device takes, and when
  *   device_health             whether it computes right

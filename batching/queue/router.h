@@ -69,17 +69,10 @@
 #include <stdint.h>
 
 #include "batching/queue/probe.h"
+#include "batching/queue/router_rules.h"
+#include "batching/queue/router_thread.h"
+#include "batching/queue/router_times.h"
 #include "gpu/engine.h"
-
-enum {
-    WARPRSA_ROUTER_BINS = 18, /* requests before one's own: 0, 1, 2-3, 4-7... */
-};
-
-/* What the calling thread has done so far. */
-typedef struct warprsa_router_usage {
-    uint64_t cpu_ns; /* CPU time it used */
-    uint64_t slept;  /* times it went to sleep */
-} warprsa_router_usage;
 
 /* Nanoseconds of a clock that only goes forward, and of CPU time used. */
 typedef struct warprsa_router_clocks {
@@ -98,12 +91,7 @@ extern const warprsa_router_clocks warprsa_router_system_clocks;
 typedef struct warprsa_router {
     const warprsa_router_clocks *clocks;
     unsigned cpus;
-    /* The CPU time of an operation, and the response time of the devices by
-     * the number of requests before it; 0: not measured. */
-    _Atomic uint64_t op_cpu_ns[WARPRSA_CLASSES];
-    _Atomic uint64_t op_device_ns[WARPRSA_CLASSES][WARPRSA_ROUTER_BINS];
-    _Atomic uint64_t calibrated_ns[WARPRSA_CLASSES];  /* by calibrate(), or 0 */
-    _Atomic uint64_t response_at_ns[WARPRSA_CLASSES]; /* time of the last one */
+    warprsa_router_times times;
     _Atomic bool devices_opened; /* the devices were asked for */
     _Atomic bool devices_up;     /* one of them takes requests */
     _Atomic uint32_t cpus_kind;  /* warprsa_router_cpus */
@@ -128,30 +116,6 @@ typedef struct warprsa_router {
     _Atomic bool contention_to_device;
     _Atomic uint32_t overflow_share; /* computed when saturated, of 65536 */
 } warprsa_router;
-
-/* What the router knows of one thread; zeros to begin with. */
-typedef struct warprsa_router_thread {
-    uint64_t period_start_ns;   /* of this thread's period */
-    unsigned stretch;           /* the period is longer by so many doublings */
-    warprsa_router_usage usage; /* at its start */
-    uint64_t offloaded_ns; /* CPU time of the operations sent to the device */
-    uint64_t jobs;         /* seen: one of 64 bits each, chosen by a hash */
-    uint64_t jobs_ns;      /* CPU time of one operation of each of them */
-    uint64_t yielded;      /* those of them that have been asked to yield */
-    const void *last_job;  /* of the last operation; NULL: its caller blocked */
-    bool yielding;         /* last_job yields, or has just done so */
-    uint64_t yield_ns;     /* nobody yields before */
-    unsigned alone;        /* yields in a row that let no other job go on */
-    warprsa_probe offload; /* this thread uses the device */
-    uint64_t done;         /* in the probe's periods, on average */
-    uint32_t overflow;     /* at 65536 the next operation is computed */
-} warprsa_router_thread;
-
-typedef enum warprsa_router_choice {
-    WARPRSA_RUN_CPU,          /* sooner on the CPU */
-    WARPRSA_RUN_CPU_OVERFLOW, /* on the CPU since the devices are saturated */
-    WARPRSA_RUN_DEVICE,       /* to the devices */
-} warprsa_router_choice;
 
 /* Whether the CPUs of this machine are among the devices that take requests. */
 typedef enum warprsa_router_cpus {
