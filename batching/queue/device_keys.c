@@ -28,17 +28,10 @@ void warprsa_device_unlock_keys(warprsa_queue_device *device)
     pthread_mutex_unlock(&device->residency_lock);
 }
 
-static uint32_t index_of(const warprsa_queue_device *device,
-                         const warprsa_key *key)
-{
-    return atomic_load_explicit(&key->on_device[device->number].index,
-                                memory_order_relaxed);
-}
-
 bool warprsa_device_pin_key(warprsa_batch *batch, warprsa_key *key,
                             uint32_t *index)
 {
-    uint32_t found = index_of(batch->device, key);
+    uint32_t found = warprsa_key_index_on(key, batch->device->number);
 
     if (found == 0)
         return false;
@@ -51,7 +44,7 @@ bool warprsa_device_pin_key(warprsa_batch *batch, warprsa_key *key,
 uint32_t warprsa_device_pinned_key(const warprsa_queue_device *device,
                                    const warprsa_key *key)
 {
-    return index_of(device, key) - 1;
+    return warprsa_key_index_on(key, device->number) - 1;
 }
 
 bool warprsa_device_set_aside(warprsa_queue_device *device,

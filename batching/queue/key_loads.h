@@ -16,7 +16,7 @@
 #ifndef WARPRSA_BATCHING_QUEUE_KEY_LOADS_H
 #define WARPRSA_BATCHING_QUEUE_KEY_LOADS_H
 
-#include "batching/queue/queue_keys.h"
+#include "batching/queue/key_residency.h"
 #include "batching/queue/request_pool.h"
 
 enum {

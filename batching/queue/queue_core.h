@@ -19,6 +19,7 @@
  *   fair_queue                those of several owners, in turn
  *   request_pool              who gets a slot, and how an answer is passed
  *   queue_keys                the private keys
+ *   key_residency             which of them lie on which devices
  *   backlog                   the requests that have yet to be taken
  *   key_loads                 the keys that a device has yet to load
  *   queue_core                this file

@@ -1,18 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The private keys of a queue: found by id, counted, wiped, whose they are, and
- * on which devices each one lies. Loading a key onto a device and unloading it
- * is left to the device's workers, since callers may run on stacks too small
- * for a driver. The table knows neither queue nor workers: it reports to
- * callbacks.
+ * The private keys of a queue: found by id, counted, wiped, and whose they are.
+ * key_residency.h has on which devices each one lies. Loading a key onto a
+ * device and unloading it is left to the device's workers, since callers may
+ * run on stacks too small for a driver. The table knows neither queue nor
+ * workers: it reports to callbacks.
  *
  * A key has one owner. Another owner that brings the same numbers has a key of
- * its own, so each pays for what it asks for, whoever came first. On a device
- * these keys are one: it lies there once, under one index, as long as one of
- * the owners has it there. Owners share a device's memory: where there is no
- * room for a key, its owner's own keys make room, or those of an owner that has
- * more.
+ * its own, so each pays for what it asks for, whoever came first.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_QUEUE_KEYS_H
 #define WARPRSA_BATCHING_QUEUE_QUEUE_KEYS_H
@@ -189,8 +185,6 @@ bool warprsa_key_is_locked(const warprsa_key *key);
  * and gives one reference back without touching the table. */
 void warprsa_key_drop_in_child(warprsa_key *key);
 
-/* ---- By a device's workers, under the device's residency_lock ---- */
-
 /* What a key's owner has of a device. */
 static inline warprsa_key_share *warprsa_key_share_of(warprsa_key *key,
                                                       unsigned device)
@@ -198,35 +192,16 @@ static inline warprsa_key_share *warprsa_key_share_of(warprsa_key *key,
     return &key->owner->share[device];
 }
 
-/* Notes that a key has been loaded, under `index`, and is pinned `pins` times.
- */
-void warprsa_keys_loaded(warprsa_key *key, unsigned device, uint32_t index,
-                         uint32_t pins);
+/* The index of a key on a device, plus 1; 0: it is not there. */
+static inline uint32_t warprsa_key_index_on(const warprsa_key *key,
+                                            unsigned device)
+{
+    return atomic_load_explicit(&key->on_device[device].index,
+                                memory_order_relaxed);
+}
 
-/* Whether the same numbers lie on the device as another owner's key, under
- * *index: then the key needs only warprsa_keys_loaded() with that. */
-bool warprsa_keys_find_twin(warprsa_key *key, unsigned device, uint32_t *index);
-
-/* One pin more, or fewer, on a key that is on the device. */
-void warprsa_keys_pin(warprsa_key *key, unsigned device);
-void warprsa_keys_unpin(warprsa_key *key, unsigned device);
-
-/* Takes released keys off a device: fills indices[] with what the calling
- * worker must unload, `max` at most, and returns how many. There is nothing to
- * unload of a key that other owners have there, too. */
-unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
-                                    uint32_t *indices, unsigned max);
-
-/* Takes keys off a device to make room for `wanted`; *index: what to unload.
- * It is the unpinned key that was used longest ago of the owner that has most
- * keys there, which may be the owner of `wanted`; and if others have it there,
- * too, the next one, until there is something to unload. False: nobody who has
- * at least as many as that owner has one. */
-bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
-                        warprsa_key *wanted, uint32_t *index);
-
-/* Notes that a device has been closed, and with it every key on it. No request
- * waits for a key of it. */
-void warprsa_keys_forget_device(warprsa_keys *keys, unsigned device);
+/* With the table's lock held: a key that nobody holds and that lies on no
+ * device is about to be freed. */
+void warprsa_keys_forget(warprsa_key *key);
 
 #endif
