@@ -11,8 +11,8 @@
 #include "batching/queue/device_types.h"
 
 /* Opens it, and tests the classes that were wrong when it was last in use. If
- * that fails, `why` says why in a few words. `lost` is called later, by a thread
- * of the engine's: another host may go while nobody asks it anything. */
+ * that fails, `why` says why in a few words. `lost` is called later, by a
+ * thread of the engine's: another host may go while nobody asks it anything. */
 warprsa_status warprsa_device_open(warprsa_queue_device *device,
                                    void (*lost)(void *device, const char *why),
                                    char why[WARPRSA_DEVICE_WHY]);

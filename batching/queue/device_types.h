@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a device of a queue consists of, its threads, one worker for each stream,
- * and their batches.
+ * What a device of a queue consists of, its threads, one worker for each
+ * stream, and their batches.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_DEVICE_TYPES_H
 #define WARPRSA_BATCHING_QUEUE_DEVICE_TYPES_H

@@ -5,9 +5,9 @@
  * device's workers, under the device's residency_lock.
  *
  * On a device the keys of several owners with the same numbers are one: it lies
- * there once, under one index, as long as one of the owners has it there. Owners
- * share a device's memory: where there is no room for a key, its owner's own
- * keys make room, or those of an owner that has more.
+ * there once, under one index, as long as one of the owners has it there.
+ * Owners share a device's memory: where there is no room for a key, its owner's
+ * own keys make room, or those of an owner that has more.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_KEY_RESIDENCY_H
 #define WARPRSA_BATCHING_QUEUE_KEY_RESIDENCY_H

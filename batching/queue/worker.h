@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The threads of a device, one for each stream: starting them and waiting for
- * their end. Each wipes keys, runs batches, loads keys, and, if there is nothing
- * to do, sleeps.
+ * their end. Each wipes keys, runs batches, loads keys, and, if there is
+ * nothing to do, sleeps.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_WORKER_H
 #define WARPRSA_BATCHING_QUEUE_WORKER_H
