@@ -4,12 +4,7 @@
  * The states of a device, by tables: every event in every state, the pauses
  * after failures, and when a device is beyond help.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit_test.h"
 
 #include "batching/base/clock.h"
 #include "batching/queue/device_states.h"
@@ -32,7 +27,6 @@ static void every_event_in_every_state(void **state)
         [WARPRSA_DEVICE_GONE] = "GGGGGGGGG",
     };
 
-    (void)state;
     for (int s = 0; s < WARPRSA_DEVICE_STATES; s++)
         for (int e = 0; e < WARPRSA_DEVICE_EVENTS; e++)
             assert_int_equal(
@@ -56,7 +50,6 @@ static void pauses_double_up_to_a_limit(void **state)
         {12, 30, false, 60000},   {9, 30, true, 5000},
     };
 
-    (void)state;
     for (size_t t = 0; t < COUNT(table); t++)
         assert_int_equal(warprsa_device_backoff_ms(table[t].failures,
                                                    table[t].deadline_ms,
@@ -93,7 +86,6 @@ static void out_of_use_for_too_long(void **state)
         {WARPRSA_DEVICE_LOST, false, true, 10, 0, 0, 10, false},
     };
 
-    (void)state;
     for (size_t t = 0; t < COUNT(table); t++) {
         const warprsa_device_history history = {
             .was_in_use = table[t].was_in_use,

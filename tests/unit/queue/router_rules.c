@@ -3,12 +3,7 @@
  *
  * The rules by which the router decides, by tables.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit_test.h"
 
 #include "batching/queue/router_rules.h"
 #include "batching/queue/router_times.h"
@@ -39,7 +34,6 @@ static void where_it_is_done_sooner(void **state)
         {16, 10, 11, true, WARPRSA_RUN_DEVICE},
     };
 
-    (void)state;
     for (size_t t = 0; t < COUNT(table); t++) {
         const warprsa_router_facts facts = {4, table[t].computing,
                                             table[t].cpu_ns, table[t].device_ns,
@@ -51,7 +45,6 @@ static void where_it_is_done_sooner(void **state)
 
 static void three_times_as_late_is_not_saturated_yet(void **state)
 {
-    (void)state;
     assert_false(warprsa_router_is_saturated(30, 10));
     assert_true(warprsa_router_is_saturated(31, 10));
     assert_false(warprsa_router_is_saturated(0, 0));
@@ -85,7 +78,6 @@ static void times_of_devices(void **state)
         {{{0, 4}, {0, 1000}}, 0, 7},
     };
 
-    (void)state;
     for (size_t t = 0; t < COUNT(table); t++) {
         warprsa_router_times times = {0};
         uint64_t guess =
@@ -108,7 +100,6 @@ static void old_times_are_forgotten(void **state)
     uint64_t guess = warprsa_router_times_device(&times, size, 0);
     uint64_t calibrated;
 
-    (void)state;
     warprsa_router_times_answered(&times, size, 0, 3 * MS, 5);
     warprsa_router_times_forget_old(&times, 4 + WARPRSA_ROUTER_RENEW_NS);
     assert_int_equal(warprsa_router_times_device(&times, size, 0), 3 * MS);

@@ -3,12 +3,7 @@
  *
  * The rules by which devices take requests, by tables.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit_test.h"
 
 #include "batching/queue/scheduling_rules.h"
 
@@ -32,7 +27,6 @@ static void waits_for_cpus_are_averaged(void **state)
         {8192, 0, 1u << 31, 15360},
     };
 
-    (void)state;
     for (size_t t = 0; t < COUNT(table); t++)
         assert_int_equal(warprsa_rule_waits_for_cpu(table[t].average,
                                                     table[t].cpu_ns,
@@ -52,7 +46,6 @@ static void sixteen_groups_under_way_are_plenty(void **state)
         {1, 1000000, false}, {0, 1000000, false},
     };
 
-    (void)state;
     for (size_t t = 0; t < COUNT(table); t++)
         assert_int_equal(
             warprsa_rule_has_plenty(table[t].granularity, table[t].running),
@@ -73,7 +66,6 @@ static void a_batch_has_whole_groups(void **state)
         {true, 100, 50, 50},
     };
 
-    (void)state;
     for (size_t t = 0; t < COUNT(table); t++)
         assert_int_equal(warprsa_rule_whole_groups(table[t].has_plenty, 64,
                                                    table[t].waiting,
@@ -92,7 +84,6 @@ static void idle_devices_share(void **state)
         {16, 100000, 8192, 6251}, {2, 4000, 8, 8},
     };
 
-    (void)state;
     for (size_t t = 0; t < COUNT(table); t++)
         assert_int_equal(warprsa_rule_share(table[t].devices, table[t].waiting,
                                             table[t].most),
@@ -119,7 +110,6 @@ static void one_that_pauses_leaves_requests_to_another(void **state)
         {0, {{0}}, false},
     };
 
-    (void)state;
     for (size_t t = 0; t < COUNT(table); t++)
         assert_int_equal(
             warprsa_rule_stands_aside(table[t].classes, table[t].others, 3, 10),
