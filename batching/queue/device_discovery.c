@@ -55,7 +55,7 @@ unsigned warprsa_devices_discover(warprsa_queue *queue)
     for (unsigned e = 1; e < queue->config.engine_count; e++)
         count = take_devices(queue, e, count, why);
     found = (UINT32_C(1) << count) - 1 - first_gone;
-    warprsa_queue_devices_found(queue, found, count);
+    warprsa_board_found(&queue->board, found, count);
     if (first_gone)
         warprsa_device_give_up(&queue->devices[0], why_first);
     for (unsigned i = first_gone; i < count; i++)
@@ -65,7 +65,7 @@ unsigned warprsa_devices_discover(warprsa_queue *queue)
 
 unsigned warprsa_devices_add(warprsa_queue *queue)
 {
-    const unsigned before = atomic_load(&queue->device_count);
+    const unsigned before = atomic_load(&queue->board.device_count);
     unsigned count = before;
 
     for (unsigned e = 0; e < queue->config.engine_count; e++) {
@@ -84,6 +84,6 @@ unsigned warprsa_devices_add(warprsa_queue *queue)
     }
     for (unsigned i = before; i < count; i++)
         warprsa_device_note_found(&queue->devices[i]);
-    atomic_store(&queue->device_count, count);
+    atomic_store(&queue->board.device_count, count);
     return count;
 }

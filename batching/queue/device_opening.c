@@ -46,7 +46,7 @@ static warprsa_status calibrate(const warprsa_queue_device *device,
         snprintf(why, WARPRSA_DEVICE_WHY,
                  "the known-answer test, repeated, failed");
         engine->close(handle);
-    } else if (!on_cpus || atomic_load(&queue->others_classes) == 0) {
+    } else if (!on_cpus || atomic_load(&queue->board.others_classes) == 0) {
         warprsa_router_calibrate(queue->config.router,
                                  time_of(on_cpus) - start_ns, on_cpus);
     }

@@ -22,7 +22,7 @@ static bool is_possible(const warprsa_queue_device *device,
                         warprsa_size_class size)
 {
     return device->from->engine->comes_and_goes &&
-           !atomic_load(&device->queue->closing) &&
+           !atomic_load(&device->queue->board.closing) &&
            warprsa_queue_has_another(device->queue, device->number, size);
 }
 

@@ -186,7 +186,7 @@ bool warprsa_queue_close(warprsa_queue *queue)
     bool ended = true;
     uint64_t until_ns;
 
-    warprsa_queue_set_closing(queue);
+    warprsa_board_set_closing(&queue->board);
     warprsa_queue_wake_all(queue);
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
         warprsa_device_wake(&queue->devices[i]);
@@ -214,15 +214,15 @@ void warprsa_queue_abandon(warprsa_queue *queue)
 warprsa_queue_state warprsa_queue_wait_ready(warprsa_queue *queue,
                                              unsigned timeout_ms)
 {
-    uint32_t state = atomic_load(&queue->state);
+    uint32_t state = atomic_load(&queue->board.state);
     uint64_t until_ns;
 
     if (state != WARPRSA_QUEUE_STARTING)
         return (warprsa_queue_state)state;
     until_ns = warprsa_clock_ns() + timeout_ms * WARPRSA_NS_PER_MS;
     while (state == WARPRSA_QUEUE_STARTING && warprsa_clock_ns() < until_ns) {
-        warprsa_futex_wait(&queue->state, state, until_ns);
-        state = atomic_load(&queue->state);
+        warprsa_futex_wait(&queue->board.state, state, until_ns);
+        state = atomic_load(&queue->board.state);
     }
     return (warprsa_queue_state)state;
 }
@@ -237,15 +237,15 @@ bool warprsa_queue_has_lost_device(warprsa_queue *queue)
 
 void warprsa_queue_add_devices(warprsa_queue *queue)
 {
-    unsigned first = atomic_load(&queue->device_count);
+    unsigned first = atomic_load(&queue->board.device_count);
 
-    if (atomic_load(&queue->state) != WARPRSA_QUEUE_STARTING)
+    if (atomic_load(&queue->board.state) != WARPRSA_QUEUE_STARTING)
         warprsa_workers_start_from(queue, first, warprsa_devices_add(queue));
 }
 
 bool warprsa_queue_on_cpus(const warprsa_queue *queue)
 {
-    return atomic_load_explicit(&queue->on_cpus, memory_order_relaxed);
+    return atomic_load_explicit(&queue->board.on_cpus, memory_order_relaxed);
 }
 
 unsigned warprsa_queue_depth(const warprsa_queue *queue)
@@ -293,7 +293,7 @@ void warprsa_key_abandon(warprsa_key *key)
 
 bool warprsa_queue_takes(const warprsa_queue *queue, const warprsa_key *key)
 {
-    return (unsigned)key->size < atomic_load(&queue->classes);
+    return (unsigned)key->size < atomic_load(&queue->board.classes);
 }
 
 bool warprsa_queue_refuses_key(const warprsa_key *key)
@@ -349,7 +349,8 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
                                     const uint8_t *input, warprsa_notify notify,
                                     warprsa_ticket *ticket)
 {
-    uint32_t state = atomic_load_explicit(&queue->state, memory_order_relaxed);
+    uint32_t state =
+        atomic_load_explicit(&queue->board.state, memory_order_relaxed);
     uint64_t now_ns;
     uint32_t index;
 
@@ -367,7 +368,7 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
         return refused(queue, WARPRSA_CPU_QUEUE_FULL);
     *ticket = warprsa_slots_ticket(&queue->slots, index);
     enqueue(queue, key, input, notify, now_ns, ticket);
-    if (atomic_load(&queue->state) != WARPRSA_QUEUE_READY ||
+    if (atomic_load(&queue->board.state) != WARPRSA_QUEUE_READY ||
         !warprsa_queue_takes(queue, key)) {
         /* The worker that took the last device down that this request could go
          * to may have emptied the rings just before it was put there. Then

@@ -196,7 +196,7 @@ static bool answers_alone(const warprsa_batch *batch)
 {
     return !batch->device->from->on_cpus ||
            (unsigned)batch->size >=
-               atomic_load(&batch->device->queue->others_classes);
+               atomic_load(&batch->device->queue->board.others_classes);
 }
 
 /* Counts and traces a batch that has ended, and tells the router how long its

@@ -16,6 +16,7 @@
  *   device_states             what follows from what happens to it
  *   queue_types.h             the types that callers see
  *   request.h                 what requests consist of
+ *   device_board              what callers may know of the devices
  *   fair_queue                those of several owners, in turn
  *   request_pool              who gets a slot, and how an answer is passed
  *   queue_keys                the private keys
@@ -43,7 +44,7 @@
  *
  *   warprsa_queue_device.residency_lock
  *   warprsa_queue_device.lock
- *   warprsa_queue.lock, warprsa_backlog.turns_lock, warprsa_keys.lock
+ *   warprsa_device_board.lock, warprsa_backlog.turns_lock, warprsa_keys.lock
  */
 #ifndef WARPRSA_BATCHING_QUEUE_QUEUE_CORE_H
 #define WARPRSA_BATCHING_QUEUE_QUEUE_CORE_H
@@ -52,6 +53,7 @@
 #include "batching/base/log_budget.h"
 #include "batching/queue/backlog.h"
 #include "batching/queue/completion_times.h"
+#include "batching/queue/device_board.h"
 #include "batching/queue/queue_keys.h"
 #include "batching/queue/queue_types.h"
 #include "batching/queue/request_pool.h"
@@ -75,27 +77,13 @@ struct warprsa_queue {
     warprsa_slots slots;
     warprsa_backlog backlog;
     _Alignas(64) _Atomic uint32_t depth; /* requests not answered yet */
-    _Alignas(64) _Atomic uint32_t state; /* warprsa_queue_state, a futex */
-    _Atomic bool closing;
-    _Atomic bool unlocked; /* keys can be swapped out, which was traced */
-    /* Whether the ready devices are CPUs alone. */
-    _Atomic bool on_cpus;
-    /* How many size classes some ready device takes, and how many some ready
-     * device other than the CPUs. */
-    _Atomic unsigned classes, others_classes;
-    _Atomic unsigned device_count; /* devices that may come into use */
-    _Atomic uint32_t references;   /* the opener's, each key's, each thread's */
-    _Atomic uint32_t ready; /* bit per device: takes requests; changed under the
-                               lock */
-    warprsa_answer_times times; /* without a router, beside other hosts */
+    warprsa_device_board board;
+    _Atomic bool unlocked;       /* keys can be swapped out, which was traced */
+    _Atomic uint32_t references; /* the opener's, each key's, each thread's */
+    warprsa_answer_times times;  /* without a router, beside other hosts */
     warprsa_keys keys;
     warprsa_device_activity activity[WARPRSA_DEVICES_MAX];
     warprsa_log_budgets log; /* lines of the trace about an owner's keys */
-
-    pthread_mutex_t lock; /* of what follows, and of starting threads */
-    uint32_t opening;     /* bit per device: being opened for the first time */
-    char description[WARPRSA_DEVICES_MAX][WARPRSA_COUNTERS_TEXT];
-    char down_reason[WARPRSA_COUNTERS_TEXT]; /* why no device is ready */
 
     /* Set by warprsa_queue_open(). The core does not look into either. */
     struct warprsa_queue_device *devices;  /* WARPRSA_DEVICES_MAX of them */
@@ -117,21 +105,6 @@ void warprsa_queue_reference(warprsa_queue *queue);
 
 /* Destroys the queue with its last reference. */
 void warprsa_queue_drop(warprsa_queue *queue);
-
-/* Takes no more requests from now on, and lets callers and threads see it. */
-void warprsa_queue_set_closing(warprsa_queue *queue);
-
-/* The engines have found devices, those of these bits, which are now opened:
- * all of them have numbers below `count`. */
-void warprsa_queue_devices_found(warprsa_queue *queue, uint32_t devices,
-                                 unsigned count);
-
-/* Notes that a device has become ready, with its description; or that it is
- * not, or no longer, and why. By a worker that holds the device's lock. */
-void warprsa_queue_device_up(warprsa_queue *queue, unsigned device,
-                             const char *description);
-void warprsa_queue_device_down(warprsa_queue *queue, unsigned device,
-                               const char *why);
 
 /* If no device is left, or none that takes some of the classes: answers what is
  * queued for it with REFUSED. To be called without locks after a device may

@@ -65,7 +65,7 @@ void warprsa_device_destroy(warprsa_queue_device *device)
 
 static bool closing(const warprsa_queue_device *device)
 {
-    return atomic_load(&device->queue->closing);
+    return atomic_load(&device->queue->board.closing);
 }
 
 static const warprsa_engine *engine_of(const warprsa_queue_device *device)
@@ -98,7 +98,7 @@ static void set_up(warprsa_queue_device *device, warprsa_device_event event,
 
     (void)note(device, event);
     warprsa_device_health_in_use(&device->health, warprsa_clock_ns());
-    warprsa_queue_device_up(device->queue, device->number, name);
+    warprsa_board_up(&device->queue->board, device->number, device->from, name);
     warprsa_queue_trace(device->queue, 1, "device %u: %s, %s", device->number,
                         how, name);
 }
@@ -108,7 +108,7 @@ void warprsa_device_give_up(warprsa_queue_device *device, const char *why)
     pthread_mutex_lock(&device->lock);
     (void)note(device, WARPRSA_DEVICE_GIVEN_UP);
     pthread_cond_broadcast(&device->changed);
-    warprsa_queue_device_down(device->queue, device->number, why);
+    warprsa_board_down(&device->queue->board, device->number, why);
     pthread_mutex_unlock(&device->lock);
 }
 
@@ -171,7 +171,7 @@ static void take_out_of_use(warprsa_queue_device *device,
         device->history.out_ns = warprsa_clock_ns();
         warprsa_count(&queue->config.counters->device_losses, 1);
         warprsa_count(&warprsa_device_counters_of(device)->losses, 1);
-        warprsa_queue_device_down(queue, device->number, why);
+        warprsa_board_down(&queue->board, device->number, why);
         warprsa_queue_trace(queue, 1, "device %u: out of use, %s",
                             device->number, why);
     }
@@ -220,7 +220,7 @@ static void reopen_failed(warprsa_queue_device *device, warprsa_status status,
     device->history.reopening_failed = device->history.was_in_use && !is_wrong;
     (void)note(device, WARPRSA_DEVICE_NOT_OPENED);
     device->history.failures++;
-    warprsa_queue_device_down(device->queue, device->number, why);
+    warprsa_board_down(&device->queue->board, device->number, why);
     trace_open_failure(device, status, why);
 }
 

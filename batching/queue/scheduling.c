@@ -47,7 +47,7 @@ static bool wants_more(warprsa_queue *queue, unsigned device)
 bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
                                warprsa_size_class size)
 {
-    const uint32_t ready = atomic_load(&queue->ready);
+    const uint32_t ready = atomic_load(&queue->board.ready);
 
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
         if (i != device && ((ready >> i) & 1) != 0 &&
@@ -60,7 +60,7 @@ bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
 static void look_at_others(const warprsa_queue *queue, unsigned device,
                            warprsa_rule_other *others)
 {
-    const uint32_t ready = atomic_load(&queue->ready);
+    const uint32_t ready = atomic_load(&queue->board.ready);
 
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++) {
         const warprsa_queue_engine *from = warprsa_queue_engine_of(queue, i);
@@ -120,7 +120,7 @@ void warprsa_queue_note_answer(warprsa_queue *queue, unsigned device,
  * them, too. */
 static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
 {
-    const unsigned others = atomic_load(&queue->others_classes);
+    const unsigned others = atomic_load(&queue->board.others_classes);
     const bool contended = is_contended(queue, device);
     warprsa_class_set classes = 0;
     uint64_t now_ns;
@@ -163,8 +163,9 @@ static warprsa_class_set takes(warprsa_queue *queue, unsigned device)
         return 0;
     if (!from->on_cpus)
         return classes;
-    classes &= ~warprsa_classes_below(atomic_load(&queue->others_classes)) |
-               sooner_on(queue, device);
+    classes &=
+        ~warprsa_classes_below(atomic_load(&queue->board.others_classes)) |
+        sooner_on(queue, device);
     if (atomic_load(&activity->running) != 0 && wants_more(queue, device))
         return 0;
     return classes;
@@ -199,9 +200,10 @@ static bool takes_queued(warprsa_queue *queue, unsigned device,
 static unsigned rank_of(const warprsa_queue *queue, unsigned device,
                         warprsa_size_class size)
 {
-    const bool sooner = warprsa_queue_engine_of(queue, device)->on_cpus &&
-                        queue->config.router == NULL &&
-                        (unsigned)size < atomic_load(&queue->others_classes);
+    const bool sooner =
+        warprsa_queue_engine_of(queue, device)->on_cpus &&
+        queue->config.router == NULL &&
+        (unsigned)size < atomic_load(&queue->board.others_classes);
 
     return sooner ? 0 : 1 + queue->activity[device].engine;
 }
@@ -209,7 +211,7 @@ static unsigned rank_of(const warprsa_queue *queue, unsigned device,
 void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size)
 {
     unsigned count =
-        atomic_load_explicit(&queue->device_count, memory_order_acquire);
+        atomic_load_explicit(&queue->board.device_count, memory_order_acquire);
     warprsa_device_activity *best = NULL;
     unsigned best_rank = UINT_MAX;
     uint32_t least = UINT32_MAX;
@@ -251,7 +253,7 @@ void warprsa_queue_pass_on(warprsa_queue *queue, unsigned device)
 
 void warprsa_queue_rearm_idle(warprsa_queue *queue)
 {
-    unsigned count = atomic_load(&queue->device_count);
+    unsigned count = atomic_load(&queue->board.device_count);
 
     for (unsigned i = 0; i < count; i++) {
         warprsa_eventcount *eventcount = &queue->activity[i].eventcount;
@@ -277,7 +279,7 @@ void warprsa_queue_wake_all(warprsa_queue *queue)
 uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device,
                              warprsa_size_class size)
 {
-    unsigned count = atomic_load(&queue->device_count);
+    unsigned count = atomic_load(&queue->board.device_count);
     unsigned engine = queue->activity[device].engine;
     const warprsa_queue_engine *from = &queue->config.engines[engine];
     uint32_t most =

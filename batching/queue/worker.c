@@ -74,7 +74,7 @@ static void refuse_stranded(warprsa_worker *worker)
     warprsa_device_strand(worker->device, &overdue, &refused);
     if (overdue)
         reason = WARPRSA_CPU_DEADLINE;
-    else if (atomic_load(&worker->device->queue->closing))
+    else if (atomic_load(&worker->device->queue->board.closing))
         reason = WARPRSA_CPU_NO_DEVICE;
     warprsa_batch_give_back(worker->device, &refused, reason);
 }
@@ -128,7 +128,7 @@ static bool anything_to_do(warprsa_worker *worker)
 {
     warprsa_queue *queue = worker->device->queue;
 
-    return atomic_load(&queue->closing) ||
+    return atomic_load(&queue->board.closing) ||
            atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
            warprsa_backlog_has(&queue->backlog,
                                warprsa_take_classes(worker->device)) ||
@@ -188,9 +188,9 @@ void warprsa_workers_start_from(warprsa_queue *queue, unsigned first,
  * which must not be in vain in a process that may start no more threads. */
 static bool others_started(warprsa_queue *queue)
 {
-    pthread_mutex_lock(&queue->lock);
-    pthread_mutex_unlock(&queue->lock);
-    return !atomic_load(&queue->closing);
+    pthread_mutex_lock(&queue->board.lock);
+    pthread_mutex_unlock(&queue->board.lock);
+    return !atomic_load(&queue->board.closing);
 }
 
 /* Waits up to the deadline for the batch that missed it, so that the device can
@@ -307,7 +307,7 @@ static bool start_all(warprsa_queue_device *device)
     for (unsigned s = 0; s < streams && all; s++) {
         device->workers[s].device = device;
         device->workers[s].stream = s;
-        all = !atomic_load(&device->queue->closing) &&
+        all = !atomic_load(&device->queue->board.closing) &&
               start_worker(&device->workers[s]);
     }
     return all;
@@ -319,11 +319,11 @@ bool warprsa_workers_start(warprsa_queue_device *device)
     bool all;
 
     pthread_mutex_lock(&device->lock);
-    pthread_mutex_lock(&queue->lock);
+    pthread_mutex_lock(&queue->board.lock);
     all = start_all(device);
     if (!all && device->number == 0)
-        atomic_store(&queue->closing, true);
-    pthread_mutex_unlock(&queue->lock);
+        atomic_store(&queue->board.closing, true);
+    pthread_mutex_unlock(&queue->board.lock);
     pthread_mutex_unlock(&device->lock);
     return all;
 }
@@ -352,11 +352,11 @@ static warprsa_worker *next_started(warprsa_queue_device *device,
 {
     warprsa_worker *worker = NULL;
 
-    pthread_mutex_lock(&device->queue->lock);
+    pthread_mutex_lock(&device->queue->board.lock);
     for (; *stream < device->workers_count && worker == NULL; (*stream)++)
         if (device->workers[*stream].started)
             worker = &device->workers[*stream];
-    pthread_mutex_unlock(&device->queue->lock);
+    pthread_mutex_unlock(&device->queue->board.lock);
     return worker;
 }
 

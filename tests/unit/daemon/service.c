@@ -345,10 +345,10 @@ static void a_client_knows_what_computes(void **state)
 
     warprsa_router_init(&router, &warprsa_router_system_clocks, 4);
     g.client->config.router = &router;
-    atomic_store(&s.queue->on_cpus, true);
+    atomic_store(&s.queue->board.on_cpus, true);
     WAIT_UNTIL(test_client_is_ready(&g) &&
                router.cpus_kind == WARPRSA_CPUS_ALONE);
-    atomic_store(&s.queue->on_cpus, false);
+    atomic_store(&s.queue->board.on_cpus, false);
     WAIT_UNTIL(test_client_is_ready(&g) &&
                router.cpus_kind == WARPRSA_CPUS_NONE);
 }

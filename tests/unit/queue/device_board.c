@@ -1,0 +1,62 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What callers may know of a queue's devices, by a table.
+ */
+#include "tests/unit/support/unit_test.h"
+
+#include "batching/queue/device_board.h"
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+/* Devices 0 and 1 take 4 and 6 classes, device 2 are the CPUs and take 5. */
+static void devices_are_summed_up(void **state)
+{
+    enum {
+        DOWN = WARPRSA_QUEUE_DOWN,
+        STARTING = WARPRSA_QUEUE_STARTING,
+        READY = WARPRSA_QUEUE_READY,
+        NONE = WARPRSA_CPUS_NONE,
+        ALONE = WARPRSA_CPUS_ALONE,
+        BESIDE = WARPRSA_CPUS_BESIDE,
+    };
+    static const struct {
+        uint32_t ready, opening;
+        bool closing;
+        int state;
+        unsigned classes, others_classes;
+        int cpus;
+    } table[] = {
+        {0, 0, false, DOWN, 0, 0, NONE},    {0, 1, false, STARTING, 0, 0, NONE},
+        {0, 1, true, DOWN, 0, 0, NONE},     {1, 0, false, READY, 4, 4, NONE},
+        {1, 6, false, READY, 4, 4, NONE},   {2, 0, false, READY, 6, 6, NONE},
+        {3, 0, false, READY, 6, 6, NONE},   {4, 3, false, READY, 5, 0, ALONE},
+        {5, 0, false, READY, 5, 4, BESIDE}, {6, 0, false, READY, 6, 6, BESIDE},
+        {7, 0, true, DOWN, 6, 6, BESIDE},
+    };
+
+    for (size_t t = 0; t < COUNT(table); t++) {
+        const warprsa_board_facts facts = {
+            .ready = table[t].ready,
+            .opening = table[t].opening,
+            .on_cpus = 4,
+            .classes = {4, 6, 5},
+            .closing = table[t].closing,
+        };
+        const warprsa_board_summary sum = warprsa_board_sum_up(&facts);
+
+        assert_int_equal(sum.state, table[t].state);
+        assert_int_equal(sum.classes, table[t].classes);
+        assert_int_equal(sum.others_classes, table[t].others_classes);
+        assert_int_equal(sum.cpus, table[t].cpus);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices_are_summed_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
