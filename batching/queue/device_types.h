@@ -50,7 +50,7 @@ typedef struct warprsa_worker {
     warprsa_queue_device *device;
     unsigned stream;
     pthread_t thread;
-    bool started; /* under the queue's lock */
+    bool started; /* under the board's lock */
     bool ended;   /* under the device's lock: only pthread_join() is left */
     bool stuck;   /* its batch missed its deadline; under the same lock */
     warprsa_batch batch;
@@ -77,7 +77,7 @@ struct warprsa_queue_device {
      * driver works. */
     pthread_mutex_t residency_lock;
     warprsa_key_loads loads;
-    /* One per stream; under the queue's lock, none until they are started. */
+    /* One per stream; under the board's lock, none until they are started. */
     warprsa_worker *workers;
     unsigned workers_count;
 };

@@ -275,7 +275,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* With the queue's and the device's lock held. */
+/* With the device's and the board's lock held. */
 static bool start_worker(warprsa_worker *worker)
 {
     warprsa_queue *queue = worker->device->queue;
@@ -294,7 +294,7 @@ static bool start_worker(warprsa_worker *worker)
     return false;
 }
 
-/* With the queue's and the device's lock held. */
+/* With the device's and the board's lock held. */
 static bool start_all(warprsa_queue_device *device)
 {
     unsigned streams = device->from->streams;
