@@ -3,7 +3,7 @@
  *
  * Memory for secrets; see secret_memory.h. Every mapping begins at a multiple
  * of CHUNK_BYTES and with a header, so the header of any piece is found by its
- * address. In a child the header reads as zeros, as the rest does.
+ * address. In a child header and pieces read as zeros.
  */
 #include "batching/base/secret_memory.h"
 
@@ -23,15 +23,14 @@ enum {
 
 typedef struct warprsa_secret_chunk {
     _Alignas(WARPRSA_SECRET_ALIGNMENT) uint32_t locked_pages;
-    /* Of a pool's chunk: the units in use, of which the first is the header's;
-     * under the pool's lock. */
+    /* A pool's chunk: the units in use, the first for the header; under the
+     * pool's lock. */
     uint64_t used;
     LIST_ENTRY(warprsa_secret_chunk) link; /* while a unit is free */
 } header;
 
-/* The pages locked here by the process whose id stands in the upper half. The
- * kernel locks none of a parent's pages for its child, whose count begins
- * anew. */
+/* How many pages the process whose id is in the upper half has locked here. The
+ * kernel locks no page of a parent for its child, whose count begins anew. */
 static _Atomic uint64_t locked;
 
 static size_t page_bytes(void)
@@ -49,7 +48,7 @@ static uint32_t pages_of(uint64_t word)
     return word >> 32 == (uint32_t)getpid() ? (uint32_t)word : 0;
 }
 
-/* How many of so many pages may be locked beside those that are. */
+/* How many of `wanted` pages may be locked beside `have` locked ones. */
 static uint32_t may_lock(uint32_t wanted, uint32_t have)
 {
     struct rlimit limit;
@@ -75,8 +74,8 @@ static void count_unlocked(uint32_t pages)
         &locked, &word, word_of(have > pages ? have - pages : 0)));
 }
 
-/* Locks the first pages of a mapping, and returns how many. Pages that nobody
- * touches take no memory for it. */
+/* Locks the first pages of a mapping, and returns how many. Locking takes no
+ * memory for pages that nobody touches. */
 static uint32_t lock_first(void *memory, size_t size)
 {
     uint64_t word = atomic_load(&locked);
@@ -131,7 +130,7 @@ static void unmap(header *h, size_t size)
     munmap(h, size);
 }
 
-/* With the header, in whole pages. */
+/* The size of a mapping: header and `size` bytes, in whole pages. */
 static size_t mapping_bytes(size_t size)
 {
     const size_t page = page_bytes();
@@ -196,8 +195,8 @@ static uint64_t bits_of(unsigned first, unsigned units)
     return ((UINT64_C(1) << units) - 1) << first;
 }
 
-/* The first of so many free units in a row; 0: there are none. Units with low
- * numbers come first: those are locked, where not all can be. */
+/* The first of `units` free units in a row; 0: there are none. Low numbers come
+ * first: if not all units can be locked, they are. */
 static unsigned find_units(const header *h, unsigned units)
 {
     uint64_t starts = ~h->used;

@@ -2,17 +2,17 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Memory for secrets: left out of core dumps, zeroed by the kernel in forked
- * children, and kept out of swap as far as RLIMIT_MEMLOCK allows. Nothing here
- * fails because one of the three is refused: a kernel, a limit or a sandbox may
- * do so.
+ * children, and kept out of swap as far as RLIMIT_MEMLOCK allows. A kernel, a
+ * limit or a sandbox may refuse any of the three; no function here fails for
+ * it.
  *
- * Locking takes at most a half of what the process may lock, since the program
- * may want the rest, and a mapping at most a half of what is left of that. So
- * the first mapping, however large, leaves room for the keys that come later.
+ * At most half of what the process may lock is locked here, since the program
+ * may need the rest. A mapping locks at most half of what is left of that half,
+ * so even a large first mapping leaves room for later keys.
  *
- * A child finds zeros here. It neither needs the parent's secrets nor may it
- * use the parent's pools, whose locks other threads of the parent may have
- * held.
+ * A child finds zeros here. It needs none of the parent's secrets, and may not
+ * use the parent's pools, since other threads of the parent may have held their
+ * locks.
  */
 #ifndef WARPRSA_BATCHING_BASE_SECRET_MEMORY_H
 #define WARPRSA_BATCHING_BASE_SECRET_MEMORY_H
@@ -26,12 +26,12 @@ enum {
     WARPRSA_SECRET_ALIGNMENT = 64, /* of all memory from here, in bytes */
 };
 
-/* A mapping of its own, of zeros, for `size` bytes; NULL: no memory. For what
- * is large, or there only once. Any thread. */
+/* Makes a mapping of `size` zero bytes; NULL: no memory. For large or single
+ * pieces. Any thread. */
 void *warprsa_secret_map(size_t size);
 
-/* Gives such memory back. Its owner has wiped what it wrote there. NULL: does
- * nothing. Also in the child of a fork. Any thread. */
+/* Gives a mapping back, which its owner has wiped. NULL: does nothing. Also in
+ * the child of a fork. Any thread. */
 void warprsa_secret_unmap(void *memory, size_t size);
 
 LIST_HEAD(warprsa_secret_chunks, warprsa_secret_chunk);
@@ -42,14 +42,14 @@ typedef struct warprsa_secret_pool {
     struct warprsa_secret_chunks with_room;
 } warprsa_secret_pool;
 
-/* An empty pool. It maps memory when some is taken. False: no lock. */
+/* Makes an empty pool, which maps memory when a piece is taken. False: no
+ * lock. */
 bool warprsa_secret_pool_init(warprsa_secret_pool *pool);
 
-/* The end of a pool from which nothing is taken any more. What was taken and
- * not given back stays as it is. */
+/* Ends a pool. Pieces that were not given back stay as they are. */
 void warprsa_secret_pool_free(warprsa_secret_pool *pool);
 
-/* Memory of zeros for `size` bytes; NULL: no memory. Any thread. */
+/* Takes `size` zero bytes; NULL: no memory. Any thread. */
 void *warprsa_secret_take(warprsa_secret_pool *pool, size_t size);
 
 /* Wipes and gives back what take() returned for so many bytes. NULL: does

@@ -12,7 +12,7 @@
 
 enum {
     SERVICES_END = 1000, /* as systemd and distributions have it */
-    /* Of systemd's DynamicUser=, which is for services too. */
+    /* The ids of systemd's DynamicUser=, which is for services too. */
     DYNAMIC_FIRST = 61184,
     DYNAMIC_LAST = 65519,
 };

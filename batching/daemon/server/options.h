@@ -56,7 +56,7 @@
       "who may be warprsad-gateway, beside this user; see there")              \
     X(NUMBER(0, 2), verbose, "1", "0: errors, 1: clients and devices, 2: all")
 
-/* Of warprsad-remote alone. */
+/* Options of warprsad-remote alone. */
 #define WARPRSA_EACH_NETWORK_OPTION(X)                                         \
     X(PATH_OR_NONE(256), tls_certificate, "none",                              \
       "this host's certificate, with its chain")                               \
