@@ -203,7 +203,7 @@ WARPRSA_FN void warprsa_table_wipe(const warprsa_operation *op,
     }
 }
 
-#ifndef WARPRSA_BLOCK_ARITH /* gpu/kernels/low_latency/block_modexp.h instead */
+#ifndef WARPRSA_BLOCK_ARITH /* gpu/arith/block_modexp.h instead */
 /* x = x^dp, x^dq. Fixed windows over all bits that a blinded exponent may have,
  * so that neither its value nor its length shows in the time. */
 WARPRSA_FN void

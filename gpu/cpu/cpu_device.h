@@ -11,7 +11,7 @@
 #ifndef WARPRSA_GPU_CPU_CPU_DEVICE_H
 #define WARPRSA_GPU_CPU_CPU_DEVICE_H
 
-#include "gpu/cpu/cpu_arithmetic.h"
+#include "gpu/kernels/host_arithmetic.h"
 
 /* What blinds full batches is kept so many times, by all keys and streams of a
  * device together. That is 5 MiB at most, however many keys a client brings. */

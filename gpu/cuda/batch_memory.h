@@ -10,7 +10,7 @@
 #define WARPRSA_BATCH_MEMORY_H
 
 #include "gpu/cuda/table_memory.h"
-#include "gpu/kernels/fold/launch.h"
+#include "gpu/kernels/fold_common/fold_kernel.h"
 #include "gpu/select/selection.h"
 
 /* What the host keeps about a key on the device. All of it is public. */

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "gpu/cpu/cpu_arithmetic.h"
+#include "gpu/kernels/host_arithmetic.h"
 #include "gpu/kernels/kernel_names.h"
 
 const warprsa_host_arithmetic *warprsa_host_arithmetic_of(const char *kernel)

@@ -4,7 +4,7 @@
  * The host engine of what is installed has one kernel, since no configuration
  * chooses another.
  */
-#include "gpu/cpu/cpu_arithmetic.h"
+#include "gpu/kernels/host_arithmetic.h"
 
 const warprsa_host_arithmetic *warprsa_host_arithmetic_of(const char *kernel)
 {

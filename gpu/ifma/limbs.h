@@ -8,7 +8,7 @@
 #ifndef WARPRSA_GPU_IFMA_LIMBS_H
 #define WARPRSA_GPU_IFMA_LIMBS_H
 
-#include "gpu/cpu/cpu_arithmetic.h"
+#include "gpu/kernels/host_arithmetic.h"
 
 #ifdef WARPRSA_IFMA_PORTABLE
 #define WARPRSA_IFMA_NAME(name, limbs) warprsa_portable_##name##_##limbs

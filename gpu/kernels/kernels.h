@@ -37,7 +37,7 @@ enum {
 extern const warprsa_kernel warprsa_kernels[WARPRSA_KERNELS];
 
 /* The kernel of this name; NULL if there is none or it is not built for the
- * class. "fold" is not in the table (gpu/kernels/fold/launch.h). */
+ * class. "fold" is not in the table (gpu/kernels/fold_common/fold_kernel.h). */
 const warprsa_kernel *warprsa_kernel_named(const char *name,
                                            warprsa_size_class size);
 

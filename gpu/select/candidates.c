@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-#include "gpu/kernels/fold/launch.h"
+#include "gpu/kernels/fold_common/fold_kernel.h"
 #include "gpu/kernels/kernels.h"
 
 static_assert((WARPRSA_KERNELS + WARPRSA_FOLD_KERNELS) * WARPRSA_CLASS_LARGE <=

@@ -34,7 +34,7 @@ sound_tree() {
     include gpu/kernels/kernels.h gpu/arith/key.h
     include gpu/kernels/one/one.h gpu/kernels/kernels.h
     put gpu/kernels/two/two.h
-    include gpu/select/choice.h gpu/engine.h gpu/kernels/one/one.h
+    include gpu/select/choice.h gpu/engine.h gpu/kernels/kernels.h
     include batching/queue/queue.h gpu/engine.h batching/base/ring.h
     include batching/queue/queue.c batching/queue/queue.h
     include batching/daemon/wire/shm.h batching/queue/queue.h

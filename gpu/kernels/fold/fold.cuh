@@ -10,8 +10,8 @@
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_CUH
 
 #include "gpu/kernels/fold/fold_operation.h"
-#include "gpu/kernels/fold/launch.h"
 #include "gpu/kernels/fold/matrix.h"
+#include "gpu/kernels/fold_common/fold_kernel.h"
 
 /* Scratch memory of a block in device memory: sizes in bytes. */
 template <int LIMBS> struct warprsa_fold_scratch {

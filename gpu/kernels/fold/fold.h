@@ -58,15 +58,10 @@
 #define WARPRSA_GPU_KERNELS_FOLD_FOLD_H
 
 #include "gpu/kernels/fold/multiply.h"
+#include "gpu/kernels/fold_common/plan.h"
 
 #define WARPRSA_FOLD_DIGITS    7 /* of an output sample */
 #define WARPRSA_FOLD_CARRY_MAX 5 /* samples carried at once, at most */
-
-/* Bits of the longest prime, B above: 1024, 1536 and 2048. Of half of a
- * number's samples (pair.h), half of that. */
-#define WARPRSA_FOLD_BITS(limbs) ((limbs)*512 / 10)
-/* Bits of the shortest prime, which warprsa_fold_reduce() needs. */
-#define WARPRSA_FOLD_BITS_MIN(limbs) (52 * (limbs)-40)
 
 /*
  * How the matrix lies in memory, for wgmma: 16 rows of a column side by side.

@@ -11,24 +11,7 @@
 #define WARPRSA_GPU_KERNELS_FOLD_MATRIX_H
 
 #include "gpu/kernels/fold/fold.h"
-
-/* to = 2^bit. */
-WARPRSA_FN void warprsa_fold_set_power_of_two(warprsa_number *to, int bit,
-                                              const int threads_per_number,
-                                              const int limbs_per_thread,
-                                              const int threads_per_request)
-{
-    WARPRSA_EACH_LANE (k, threads_per_request) {
-        int first =
-            (warprsa_lane(k, threads_per_request) & (threads_per_number - 1)) *
-            limbs_per_thread;
-
-        WARPRSA_UNROLL
-        for (int i = 0; i < limbs_per_thread; i++)
-            to->of[k][i] =
-                first + i == bit / 52 ? (double)(1ull << (bit % 52)) : 0.0;
-    }
-}
+#include "gpu/kernels/fold_common/power_of_two.h"
 
 /* x = 2^bit R mod P; with `down`, 2^bit mod P instead; with `minus` 1, P less
  * that. Exactly reduced, for both primes of a key. */

@@ -11,7 +11,7 @@
 #define WARPRSA_GPU_KERNELS_LOW_LATENCY_LOW_LATENCY_CUH
 
 #define WARPRSA_BLOCK_ARITH
-#include "gpu/kernels/low_latency/block_modexp.h"
+#include "gpu/arith/block_modexp.h"
 #include "gpu/kernels/request.cuh"
 
 /* The size class is that of the file that includes this. */

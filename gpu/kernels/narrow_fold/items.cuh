@@ -19,7 +19,7 @@
 #define WARPRSA_NARROW_LIMBS      40
 #endif
 
-#include "gpu/kernels/fold/launch.h"
+#include "gpu/kernels/fold_common/fold_kernel.h"
 #include "gpu/kernels/narrow_fold/narrow_matrix.h"
 #include "gpu/kernels/narrow_fold/narrow_operation.h"
 #include "gpu/kernels/narrow_fold/parts.h"

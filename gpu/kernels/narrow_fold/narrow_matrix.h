@@ -10,7 +10,7 @@
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_MATRIX_H
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_MATRIX_H
 
-#include "gpu/kernels/fold/matrix.h"
+#include "gpu/kernels/fold_common/power_of_two.h"
 #include "gpu/kernels/narrow_fold/narrow.h"
 
 enum {

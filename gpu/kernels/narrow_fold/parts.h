@@ -33,7 +33,7 @@
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_PARTS_H
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_PARTS_H
 
-#include "gpu/kernels/fold/plan.h"
+#include "gpu/kernels/fold_common/plan.h"
 #include "gpu/kernels/narrow_fold/layout.h"
 
 enum {

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Tests block arithmetic (gpu/arith/block_mont_mul.h) and the modexp over it
- * (gpu/kernels/low_latency/block_modexp.h) against libcrypto's numbers: the
+ * (gpu/arith/block_modexp.h) against libcrypto's numbers: the
  * bounds that the header states, with the largest samples of either sign that
  * they allow, on the moduli of gpu_numbers.h.
  */
-#include "gpu/kernels/low_latency/block_modexp.h"
+#include "gpu/arith/block_modexp.h"
 #include "tests/unit/support/gpu_numbers.h"
 
 #include <fenv.h>

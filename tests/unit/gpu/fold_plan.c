@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * gpu/kernels/fold/plan.h: which keys may be folded, and where the requests of
- * a batch are put.
+ * gpu/kernels/fold_common/plan.h: which keys may be folded, and where the
+ * requests of a batch are put.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "gpu/kernels/fold/plan.h"
+#include "gpu/kernels/fold_common/plan.h"
 #include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 #include "tests/unit/support/random_keys.h"

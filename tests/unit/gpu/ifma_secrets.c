@@ -30,7 +30,7 @@
 #include <valgrind/memcheck.h>
 
 #include "gpu/arith/prepared_key.h"
-#include "gpu/cpu/cpu_arithmetic.h"
+#include "gpu/kernels/host_arithmetic.h"
 #define WARPRSA_IFMA_PORTABLE
 #include "gpu/ifma/limbs.h"
 #include "gpu/ifma/public_key.h"

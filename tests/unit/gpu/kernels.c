@@ -11,7 +11,7 @@
 
 #include "gpu/arith/private_operation.h"
 #include "gpu/engine.h"
-#include "gpu/kernels/fold/launch.h"
+#include "gpu/kernels/fold_common/fold_kernel.h"
 #include "gpu/kernels/kernels.h"
 #include "gpu/select/candidates.h"
 

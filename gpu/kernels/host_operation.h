@@ -2,17 +2,17 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The private operation of gpu/arith/private_operation.h on the CPU, in the
- * arithmetic that the including file has selected. Included once by each of
- * cooperative.c, int32.c, low_latency.c and thread.c; the last two define
- * WARPRSA_HOST_MODEXP, their own way to compute the first two stages.
+ * arithmetic that the including file has selected. Included once by the host.c
+ * of each kernel that has one. Some define WARPRSA_HOST_MODEXP, their own way
+ * to compute the first two stages.
  */
-#ifndef WARPRSA_GPU_EMULATOR_EMULATOR_OPERATION_H
-#define WARPRSA_GPU_EMULATOR_EMULATOR_OPERATION_H
+#ifndef WARPRSA_GPU_KERNELS_HOST_OPERATION_H
+#define WARPRSA_GPU_KERNELS_HOST_OPERATION_H
 
 #include <string.h>
 
 #include "gpu/arith/private_operation.h"
-#include "gpu/cpu/cpu_arithmetic.h"
+#include "gpu/kernels/host_arithmetic.h"
 
 #ifndef WARPRSA_HOST_MODEXP
 #define WARPRSA_HOST_MODEXP warprsa_blind_and_modexp

@@ -8,8 +8,8 @@
  * prime, takes at once. The folded requests come first in the batch, key by
  * key, cut into items.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_PLAN_H
-#define WARPRSA_GPU_KERNELS_FOLD_PLAN_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_COMMON_PLAN_H
+#define WARPRSA_GPU_KERNELS_FOLD_COMMON_PLAN_H
 
 #include "gpu/engine.h"
 
@@ -20,6 +20,13 @@ extern "C" {
 enum {
     WARPRSA_FOLD_ITEM_MAX = 128,
 };
+
+/* Bits of the longest prime that numbers of so many samples are folded by, B in
+ * fold.h: 1024, 1536 and 2048. Of half of a number's samples (pair.h), half of
+ * that. */
+#define WARPRSA_FOLD_BITS(limbs) ((limbs)*512 / 10)
+/* Bits of the shortest prime, which warprsa_fold_reduce() needs. */
+#define WARPRSA_FOLD_BITS_MIN(limbs) (52 * (limbs)-40)
 
 /* An item: positions first..first + count - 1 of a batch, all of one key. */
 typedef struct warprsa_fold_item {

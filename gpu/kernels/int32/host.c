@@ -5,6 +5,6 @@
  */
 #define WARPRSA_INT32
 
-#include "gpu/emulator/emulator_operation.h"
+#include "gpu/kernels/host_operation.h"
 
 const warprsa_host_arithmetic warprsa_host_int32 = WARPRSA_HOST_ARITHMETIC;

@@ -4,8 +4,8 @@
  * The first two stages of the kernel "narrow_fold" on the CPU. Include it after
  * the arithmetic.
  */
-#ifndef WARPRSA_GPU_EMULATOR_NARROW_MODEXP_H
-#define WARPRSA_GPU_EMULATOR_NARROW_MODEXP_H
+#ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_HOST_MODEXP_H
+#define WARPRSA_GPU_KERNELS_NARROW_FOLD_HOST_MODEXP_H
 
 #include "gpu/arith/private_operation.h"
 

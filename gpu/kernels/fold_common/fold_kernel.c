@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Launching the kernels "fold" and "narrow_fold"; launch.h describes the
+ * Launching the kernels "fold" and "narrow_fold"; fold_kernel.h describes the
  * functions.
  */
-#include "gpu/kernels/fold/launch.h"
+#include "gpu/kernels/fold_common/fold_kernel.h"
 
 #include <string.h>
 

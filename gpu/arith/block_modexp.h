@@ -5,8 +5,8 @@
  * (gpu/arith/block_mont_mul.h). The number x stays in the request's exchange
  * buffer from one product to the next.
  */
-#ifndef WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_MODEXP_H
-#define WARPRSA_GPU_KERNELS_LOW_LATENCY_BLOCK_MODEXP_H
+#ifndef WARPRSA_GPU_ARITH_BLOCK_MODEXP_H
+#define WARPRSA_GPU_ARITH_BLOCK_MODEXP_H
 
 #include "gpu/arith/private_operation.h"
 

@@ -7,7 +7,7 @@
  */
 #define WARPRSA_BLOCK_ARITH
 
-#include "gpu/emulator/narrow_modexp.h"
+#include "gpu/kernels/narrow_fold/host_modexp.h"
 
 #include "gpu/kernels/narrow_fold/narrow_host.h"
 

@@ -4,7 +4,7 @@
  * The kernel "cooperative" on the CPU. Compiled twice: with WARPRSA_LARGE for
  * the large classes.
  */
-#include "gpu/emulator/emulator_operation.h"
+#include "gpu/kernels/host_operation.h"
 
 #ifdef WARPRSA_LARGE
 const warprsa_host_arithmetic warprsa_host_large = WARPRSA_HOST_ARITHMETIC;

@@ -6,13 +6,13 @@
  * narrow.h). They run on devices of compute capability 9.0 and on no others.
  * All functions may be called by any thread.
  */
-#ifndef WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
-#define WARPRSA_GPU_KERNELS_FOLD_LAUNCH_H
+#ifndef WARPRSA_GPU_KERNELS_FOLD_COMMON_FOLD_KERNEL_H
+#define WARPRSA_GPU_KERNELS_FOLD_COMMON_FOLD_KERNEL_H
 
 #include <cuda_runtime_api.h>
 
 #include "gpu/kernels/batch.h"
-#include "gpu/kernels/fold/plan.h"
+#include "gpu/kernels/fold_common/plan.h"
 #include "gpu/kernels/kernel_names.h"
 
 #ifdef __cplusplus

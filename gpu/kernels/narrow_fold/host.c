@@ -7,9 +7,9 @@
 #define WARPRSA_BLOCK_ARITH
 #define WARPRSA_HOST_MODEXP blind_and_modexp_by_narrow_fold
 
-#include "gpu/emulator/narrow_modexp.h"
-#include "gpu/kernels/fold/fold.h"
-#include "gpu/kernels/low_latency/block_modexp.h"
+#include "gpu/arith/block_modexp.h"
+#include "gpu/kernels/fold_common/plan.h"
+#include "gpu/kernels/narrow_fold/host_modexp.h"
 
 static void blind_and_modexp_by_narrow_fold(warprsa_number *x,
                                             const warprsa_operation *op,
@@ -35,7 +35,7 @@ static void blind_and_modexp_by_narrow_fold(warprsa_number *x,
                                       limbs_per_thread);
 }
 
-#include "gpu/emulator/emulator_operation.h"
+#include "gpu/kernels/host_operation.h"
 
 const warprsa_host_arithmetic warprsa_host_narrow_fold =
     WARPRSA_HOST_ARITHMETIC;

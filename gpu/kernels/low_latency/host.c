@@ -6,9 +6,9 @@
 #define WARPRSA_BLOCK_ARITH
 #define WARPRSA_HOST_MODEXP warprsa_block_blind_and_modexp
 
-#include "gpu/kernels/low_latency/block_modexp.h"
+#include "gpu/arith/block_modexp.h"
 
-#include "gpu/emulator/emulator_operation.h"
+#include "gpu/kernels/host_operation.h"
 
 const warprsa_host_arithmetic warprsa_host_low_latency =
     WARPRSA_HOST_ARITHMETIC;

@@ -76,6 +76,6 @@ static void blind_and_modexp_by_threads(warprsa_number *x,
     explicit_bzero(&p, sizeof(p));
 }
 
-#include "gpu/emulator/emulator_operation.h"
+#include "gpu/kernels/host_operation.h"
 
 const warprsa_host_arithmetic warprsa_host_thread = WARPRSA_HOST_ARITHMETIC;

@@ -5,8 +5,8 @@
  * operations there: one for each kernel that computes with an arithmetic, or by
  * a method, of its own, and those of gpu/ifma.
  */
-#ifndef WARPRSA_GPU_CPU_CPU_ARITHMETIC_H
-#define WARPRSA_GPU_CPU_CPU_ARITHMETIC_H
+#ifndef WARPRSA_GPU_KERNELS_HOST_ARITHMETIC_H
+#define WARPRSA_GPU_KERNELS_HOST_ARITHMETIC_H
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
  *
  * Planning which requests are folded; plan.h describes the functions.
  */
-#include "gpu/kernels/fold/plan.h"
+#include "gpu/kernels/fold_common/plan.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include <openssl/bn.h>
 
 #include "gpu/arith/prepared_key.h"
-#include "gpu/kernels/fold/fold.h"
 
 static BIGNUM *get(BN_CTX *ctx, const uint8_t *bytes, size_t length)
 {
