@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "bench/programs/bench.h"
-#include "gpu/kernels/kernels.h"
 #include "gpu/select/candidates.h"
 
 static void find_timings(batch_run *run)
@@ -19,8 +18,7 @@ static void find_timings(batch_run *run)
     struct cudaDeviceProp device;
 
     bench_cuda(cudaGetDeviceProperties(&device, 0), "the device");
-    warprsa_candidates(&run->candidates, (unsigned)device.multiProcessorCount,
-                       warprsa_fold_sms(0));
+    warprsa_candidates(&run->candidates, &run->memory.gpu);
     if (!warprsa_kernel_timings_known(device.name, &run->timings))
         run->timings.count = 0;
     run->memory.timings = &run->timings;
@@ -75,36 +73,31 @@ static void put_keys(batch_run *run)
 
 const char *batch_run_name(size_t i)
 {
-    static const char *const folds[] = {WARPRSA_KERNEL_FOLD,
-                                        WARPRSA_KERNEL_NARROW_FOLD};
-
-    if (i < WARPRSA_KERNELS)
-        return warprsa_kernels[i].name;
-    i -= WARPRSA_KERNELS;
-    return i < sizeof(folds) / sizeof(folds[0]) ? folds[i] : NULL;
+    return i < WARPRSA_KERNELS ? warprsa_kernels[i]->name : NULL;
 }
 
 bool batch_run_shares_keys(const char *kernel)
 {
-    return strcmp(kernel, WARPRSA_KERNEL_FOLD) == 0 ||
-           strcmp(kernel, WARPRSA_KERNEL_NARROW_FOLD) == 0;
+    const warprsa_kernel *known = warprsa_kernel_named(kernel);
+
+    return known != NULL && known->shares_key;
 }
 
 bool batch_run_takes(const batch_run *run, const char *kernel,
                      warprsa_size_class size)
 {
+    const warprsa_kernel *known = warprsa_kernel_named(kernel);
+
     if (strcmp(kernel, BATCH_RUN_AUTO) == 0)
         return run->timings.count > 0;
-    if (warprsa_fold_kernel_named(kernel, size) != NULL)
-        return warprsa_fold_sms(0) != 0;
-    return warprsa_kernel_named(kernel, size) != NULL;
+    return known != NULL && warprsa_kernel_takes(known, &run->memory.gpu, size);
 }
 
 size_t batch_run_wave(const batch_run *run, const char *kernel,
                       warprsa_size_class size)
 {
-    const warprsa_kernel_timing *timing =
-        warprsa_kernel_timing_of(&run->candidates, size, kernel);
+    const warprsa_kernel_timing *timing = warprsa_kernel_timing_of(
+        &run->candidates, size, warprsa_kernel_named(kernel));
 
     return timing == NULL ? 0 : timing->wave;
 }
@@ -112,8 +105,8 @@ size_t batch_run_wave(const batch_run *run, const char *kernel,
 void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
 {
     run->keys = keys;
-    run->memory.kernel = strcmp(kernel, BATCH_RUN_AUTO) == 0 ? NULL : kernel;
-    run->limbs = strcmp(kernel, WARPRSA_KERNEL_INT32) == 0;
+    run->memory.kernel = warprsa_kernel_named(kernel); /* of AUTO: NULL */
+    run->limbs = run->memory.kernel != NULL && run->memory.kernel->int32_keys;
     for (size_t i = 0; i < keys->count; i++) {
         const warprsa_private_key *key = &keys->keys[i].key;
         bench_prepared *to = &run->host_prepared[i];

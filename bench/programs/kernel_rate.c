@@ -13,7 +13,6 @@
 #include "bench/programs/paper_run.h"
 #include "bench/programs/rate_options.h"
 #include "bench/programs/rate_summary.h"
-#include "gpu/kernels/kernel_names.h"
 
 const char bench_name[] = "kernel_rate";
 

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Measures which kernel is the fastest for each size of batch on this device:
- * kernel_select --help. It first prints an entry of the table in
- * gpu/select/selection.c: for each kernel and class, how many operations the
- * device computes at once (a wave), and the times of one operation, of half a
- * wave and of a whole wave. From these it predicts the time of any batch, as
+ * kernel_select --help. It first prints what gpu/kernels/NAME/kernel.c has of a
+ * known device: for each kernel and class, how many operations the device
+ * computes at once (a wave), and the times of one operation, of half a wave and
+ * of a whole wave. From these it predicts the time of any batch, as
  * the engine does, and prints from which size on which kernel is the fastest.
  */
 #include <getopt.h>
@@ -16,7 +16,6 @@
 #include "bench/programs/batch_run.h"
 #include "bench/programs/bench.h"
 #include "bench/programs/spread.h"
-#include "gpu/kernels/kernel_names.h"
 #include "gpu/select/candidates.h"
 
 const char bench_name[] = "kernel_select";
@@ -70,19 +69,19 @@ static uint32_t median_us(batch_run *run, const char *kernel, size_t batch,
 static void measure(batch_run *run, warprsa_kernel_timing *timing, size_t most,
                     unsigned sms)
 {
+    const char *name = timing->kernel->name;
+
     if (timing->wave > most)
         bench_fail("a wave is more than --most");
     /* A block of the fold kernel computes several groups of requests, so its
      * launch does not tell the wave. */
-    if (!batch_run_shares_keys(timing->kernel) &&
-        wave_of(run, timing->kernel, most, sms) != timing->wave)
+    if (!timing->kernel->shares_key &&
+        wave_of(run, name, most, sms) != timing->wave)
         bench_fail("a kernel's at_once() is not what CUDA makes of its "
                    "kernel");
-    timing->one_us = median_us(run, timing->kernel, 1, 1);
-    timing->half_us =
-        median_us(run, timing->kernel, timing->wave / 2, timing->one_us);
-    timing->wave_us =
-        median_us(run, timing->kernel, timing->wave, timing->half_us);
+    timing->one_us = median_us(run, name, 1, 1);
+    timing->half_us = median_us(run, name, timing->wave / 2, timing->one_us);
+    timing->wave_us = median_us(run, name, timing->wave, timing->half_us);
 }
 
 static void measure_class(batch_run *run, warprsa_kernel_timings *timings,
@@ -92,11 +91,11 @@ static void measure_class(batch_run *run, warprsa_kernel_timings *timings,
 
     for (size_t i = 0; i < timings->count; i++)
         if (timings->row[i].size == size) {
-            const char *kernel = timings->row[i].kernel;
+            const warprsa_kernel *kernel = timings->row[i].kernel;
             key_set keys;
 
-            key_set_new(&keys, bits, batch_run_shares_keys(kernel) ? 1 : KEYS);
-            batch_run_keys(run, &keys, kernel);
+            key_set_new(&keys, bits, kernel->shares_key ? 1 : KEYS);
+            batch_run_keys(run, &keys, kernel->name);
             measure(run, &timings->row[i], most, sms);
             key_set_free(&keys);
         }
@@ -105,14 +104,20 @@ static void measure_class(batch_run *run, warprsa_kernel_timings *timings,
 static void print_timings(const warprsa_kernel_timings *timings,
                           const char *device)
 {
-    printf("    {\"%s\",\n     {", device);
+    const warprsa_kernel *last = NULL;
+
     for (size_t i = 0; i < timings->count; i++) {
         const warprsa_kernel_timing *timing = &timings->row[i];
 
-        printf("%s{WARPRSA_CLASS_%d, \"%s\", %u, %u, %u, %u}",
-               i > 0 ? ",\n      " : "", 1024 * ((int)timing->size + 1),
-               timing->kernel, timing->wave, timing->one_us, timing->half_us,
-               timing->wave_us);
+        if (timing->kernel == last)
+            printf(",\n      ");
+        else
+            printf("%s%s:\n    {\"%s\",\n     {", i > 0 ? "}},\n" : "",
+                   timing->kernel->name, device);
+        last = timing->kernel;
+        printf("[WARPRSA_CLASS_%d] = {%u, %u, %u, %u}",
+               1024 * ((int)timing->size + 1), timing->wave, timing->one_us,
+               timing->half_us, timing->wave_us);
     }
     puts("}},");
 }
@@ -120,14 +125,15 @@ static void print_timings(const warprsa_kernel_timings *timings,
 static void print_winners(const warprsa_kernel_timings *timings,
                           warprsa_size_class size, size_t most)
 {
-    const char *winner = NULL;
+    const warprsa_kernel *winner = NULL;
 
     printf("RSA-%d:", 1024 * ((int)size + 1));
     for (size_t batch = 1; batch <= most; batch += STEP - batch % STEP) {
-        const char *best = warprsa_fastest_kernel(timings, size, batch);
+        const warprsa_kernel *best =
+            warprsa_fastest_kernel(timings, size, batch);
 
-        if (winner == NULL || strcmp(best, winner) != 0)
-            printf(" from %zu %s (%.2f ms)", batch, best,
+        if (best != winner)
+            printf(" from %zu %s (%.2f ms)", batch, best->name,
                    warprsa_predict_ms(
                        warprsa_kernel_timing_of(timings, size, best), batch));
         winner = best;
@@ -141,7 +147,7 @@ static void select_kernels(batch_run *run, size_t most,
     const unsigned sms = (unsigned)device->multiProcessorCount;
     warprsa_kernel_timings timings;
 
-    warprsa_candidates(&timings, sms, warprsa_fold_sms(0));
+    warprsa_candidates(&timings, &run->memory.gpu);
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         measure_class(run, &timings, (warprsa_size_class)size, most, sms);
     print_timings(&timings, device->name);

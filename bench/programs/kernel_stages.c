@@ -23,7 +23,6 @@
 #include "bench/programs/paper_run.h"
 #include "bench/programs/spread.h"
 #include "bench/programs/stage_clocks.h"
-#include "gpu/kernels/kernel_names.h"
 
 const char bench_name[] = "kernel_stages";
 
@@ -57,19 +56,12 @@ static const char *const labels[STAGES] = {
     [STAGE_REST] = "keys, changing hands",
 };
 
-/* What staged_kernel.cu defines for each kernel and size. */
-static stage_clocks_take *const takes[] = {
-    stage_clocks_take_cooperative_1024, stage_clocks_take_cooperative_2048,
-    stage_clocks_take_cooperative_3072, stage_clocks_take_cooperative_4096,
-    stage_clocks_take_thread_1024,      stage_clocks_take_thread_2048,
-    stage_clocks_take_thread_3072,      stage_clocks_take_thread_4096,
-    stage_clocks_take_low_latency_1024, stage_clocks_take_low_latency_2048,
-    stage_clocks_take_low_latency_3072, stage_clocks_take_low_latency_4096,
-    stage_clocks_take_int32_1024,       stage_clocks_take_int32_2048,
-    stage_clocks_take_int32_3072,       stage_clocks_take_int32_4096,
-    stage_clocks_take_fold_2048,        stage_clocks_take_fold_3072,
-    stage_clocks_take_fold_4096,
-};
+/* What staged_kernel.cu defines for each kernel and size. Meson defines
+ * EACH_STAGED_KERNEL(X): X(NAME_SIZE) for each. */
+#define DECLARE(name) stage_clocks_take stage_clocks_take_##name;
+EACH_STAGED_KERNEL(DECLARE)
+#define ADDRESS(name) stage_clocks_take_##name,
+static stage_clocks_take *const takes[] = {EACH_STAGED_KERNEL(ADDRESS)};
 
 typedef struct column {
     size_t bits;

@@ -20,6 +20,7 @@
 #include "bench/programs/spread.h"
 #include "gpu/arith/private_operation.h"
 #include "gpu/kernels/batch.h"
+#include "gpu/kernels/cooperative/cooperative_block.h"
 #include "tests/unit/support/gpu_keys.h"
 
 enum {

@@ -34,17 +34,6 @@ typedef enum bench_stage {
  * warps since the last call, and sets them to zero. */
 typedef cudaError_t stage_clocks_take(uint64_t clocks[STAGES]);
 
-stage_clocks_take stage_clocks_take_cooperative_1024,
-    stage_clocks_take_cooperative_2048, stage_clocks_take_cooperative_3072,
-    stage_clocks_take_cooperative_4096, stage_clocks_take_thread_1024,
-    stage_clocks_take_thread_2048, stage_clocks_take_thread_3072,
-    stage_clocks_take_thread_4096, stage_clocks_take_low_latency_1024,
-    stage_clocks_take_low_latency_2048, stage_clocks_take_low_latency_3072,
-    stage_clocks_take_low_latency_4096, stage_clocks_take_int32_1024,
-    stage_clocks_take_int32_2048, stage_clocks_take_int32_3072,
-    stage_clocks_take_int32_4096, stage_clocks_take_fold_2048,
-    stage_clocks_take_fold_3072, stage_clocks_take_fold_4096;
-
 #ifdef __cplusplus
 }
 #endif

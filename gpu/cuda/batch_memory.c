@@ -10,7 +10,6 @@
 
 #include "gpu/cuda/key_form.h"
 #include "gpu/fault.h"
-#include "gpu/kernels/kernels.h"
 
 enum {
     ALIGNMENT = 256, /* of a part, in bytes: whole cache lines */
@@ -82,27 +81,31 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
     lay_out(memory, &memory->device, memory->device_block);
 }
 
-/* The most scratch memory that any kernel needs for a batch of this class, in
- * bytes. If `all`, each request may be an item of its own; otherwise items are
- * full. */
-static size_t table_bytes(warprsa_size_class size, size_t count, bool all,
-                          unsigned fold_sms)
+/* Bytes of scratch memory that a kernel needs for a batch of this class. If
+ * `all`, each request may be an item of its own; otherwise items are full. */
+static size_t table_bytes_of(const warprsa_kernel *kernel,
+                             const warprsa_gpu *gpu, warprsa_size_class size,
+                             size_t count, bool all)
+{
+    const warprsa_fold_kernel *fold = kernel->fold[size];
+
+    if (!kernel->shares_key)
+        return kernel->table_bytes(size, count);
+    return warprsa_kernel_takes(kernel, gpu, size)
+               ? fold->table_bytes(all ? count : count / fold->item_max + 1,
+                                   gpu->sms)
+               : 0;
+}
+
+/* The most that any kernel needs. */
+static size_t table_bytes(const warprsa_gpu *gpu, warprsa_size_class size,
+                          size_t count, bool all)
 {
     size_t most = 0;
 
-    for (int i = 0; i < WARPRSA_FOLD_KERNELS; i++) {
-        const warprsa_fold_kernel *fold = warprsa_fold_kernel_for(size, i);
-
-        if (fold != NULL) {
-            const size_t items = all ? count : count / fold->item_max + 1;
-            size_t bytes = warprsa_fold_table_bytes(fold, items, fold_sms);
-
-            if (bytes > most)
-                most = bytes;
-        }
-    }
     for (int i = 0; i < WARPRSA_KERNELS; i++) {
-        size_t bytes = warprsa_kernels[i].table_bytes(size, count);
+        const size_t bytes =
+            table_bytes_of(warprsa_kernels[i], gpu, size, count, all);
 
         if (bytes > most)
             most = bytes;
@@ -131,22 +134,22 @@ static void make_room(warprsa_batch_memory *memory, warprsa_size_class size,
 static size_t measure(warprsa_batch_memory *memory, size_t batch_max)
 {
     const size_t few = (batch_max + TABLE_SHARE - 1) / TABLE_SHARE;
-    const unsigned sms = memory->fold_sms;
+    const warprsa_gpu *gpu = &memory->gpu;
     size_t start = 0;
 
     for (int i = 0; i < WARPRSA_CLASSES; i++) {
         const warprsa_size_class size = (warprsa_size_class)i;
         const bool is_large = size >= WARPRSA_CLASS_LARGE;
-        const size_t one = warprsa_kernels[0].table_bytes(size, 1);
+        const size_t one = warprsa_kernels[0]->table_bytes(size, 1);
         const size_t least =
-            is_large ? one : table_bytes(size, few, false, sms);
+            is_large ? one : table_bytes(gpu, size, few, false);
 
         if (is_large)
             make_room(memory, size, warprsa_half_batch_max((unsigned)batch_max),
                       one);
         else
             make_room(memory, size, batch_max,
-                      table_bytes(size, batch_max, true, sms));
+                      table_bytes(gpu, size, batch_max, true));
         if (least > start)
             start = least;
     }
@@ -154,17 +157,19 @@ static size_t measure(warprsa_batch_memory *memory, size_t batch_max)
 }
 
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max, const char *kernel,
+                                     size_t batch_max,
+                                     const warprsa_kernel *kernel,
                                      const uint8_t *key_folds, size_t keys_max)
 {
     int device = 0;
     size_t start;
     cudaError_t error = cudaGetDevice(&device);
 
+    if (error == cudaSuccess)
+        error = warprsa_gpu_facts(&memory->gpu, device);
     if (error != cudaSuccess)
         return error;
     memory->kernel = kernel;
-    memory->fold_sms = warprsa_fold_sms(device);
     memory->key_folds = key_folds;
     if (!warprsa_fold_plan_new(&memory->plan, batch_max, keys_max))
         return cudaErrorMemoryAllocation;
@@ -214,7 +219,8 @@ static size_t with_concurrent(const warprsa_batch_memory *memory,
 /* What a prediction needs to know. */
 typedef struct folding {
     const warprsa_batch_memory *memory;
-    const warprsa_fold_kernel *kernel;
+    const warprsa_kernel *kernel;
+    const warprsa_fold_kernel *fold; /* the same, for the batch's class */
 } folding;
 
 /* Predicts the milliseconds of a batch of which so many items are folded and
@@ -226,9 +232,9 @@ static double predict(const void *arg, double items, size_t rest)
     const warprsa_size_class size = memory->size;
 
     return warprsa_predict_ms(
-               warprsa_kernel_timing_of(memory->timings, size, f->kernel->name),
+               warprsa_kernel_timing_of(memory->timings, size, f->kernel),
                with_concurrent(memory,
-                               (size_t)(items * f->kernel->item_max + 0.5))) +
+                               (size_t)(items * f->fold->item_max + 0.5))) +
            warprsa_fastest_ms(memory->timings, size,
                               with_concurrent(memory, rest));
 }
@@ -241,30 +247,28 @@ static double predict_rest(const void *arg, double items, size_t rest)
     return (double)rest;
 }
 
-/* The rule for what a kernel folds. If the configuration names it, it is all
- * that may be folded; if it names another kernel, it is nothing. Otherwise it
- * is what the timings predict to pay off. */
+/* The rule for what a kernel folds. If it is for all batches, that is all that
+ * may be folded; if another is, it is nothing. Otherwise it is what the timings
+ * predict to pay off. */
 static warprsa_fold_rule rule_of(const folding *f)
 {
     const warprsa_batch_memory *memory = f->memory;
-    const warprsa_fold_kernel *kernel = f->kernel;
+    const warprsa_fold_kernel *fold = f->fold;
     const bool named = memory->kernel != NULL;
     warprsa_fold_rule rule = {.arg = f};
 
-    if (kernel == NULL || memory->fold_sms == 0)
+    if (fold == NULL || (named && memory->kernel != f->kernel) ||
+        !warprsa_kernel_takes(f->kernel, &memory->gpu, memory->size))
         return rule;
-    if (named ? strcmp(memory->kernel, kernel->name) != 0
-              : memory->timings == NULL ||
-                    warprsa_kernel_timing_of(memory->timings, memory->size,
-                                             kernel->name) == NULL)
+    if (!named && (memory->timings == NULL ||
+                   warprsa_kernel_timing_of(memory->timings, memory->size,
+                                            f->kernel) == NULL))
         return rule;
-    rule.item_max = kernel->item_max;
-    rule.short_max = kernel->short_max;
-    rule.short_share = kernel->short_share;
-    rule.item_min = named ? 1 : kernel->item_min;
-    rule.items_max = named || kernel->waves == 1
-                         ? 0
-                         : warprsa_fold_items_at_once(kernel, memory->fold_sms);
+    rule.item_max = fold->item_max;
+    rule.short_max = fold->short_max;
+    rule.short_share = fold->short_share;
+    rule.item_min = named ? 1 : fold->item_min;
+    rule.items_max = named ? 0 : fold->items_per_sm_max * memory->gpu.sms;
     rule.predict = named ? predict_rest : predict;
     return rule;
 }
@@ -272,16 +276,17 @@ static warprsa_fold_rule rule_of(const folding *f)
 void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
                         const warprsa_key_size *key_sizes)
 {
-    folding folds[WARPRSA_FOLD_KERNELS];
-    warprsa_fold_rule rules[WARPRSA_FOLD_KERNELS];
+    folding folds[WARPRSA_KERNELS];
+    warprsa_fold_rule rules[WARPRSA_KERNELS];
 
-    for (int i = 0; i < WARPRSA_FOLD_KERNELS; i++) {
-        folds[i] = (folding){memory, warprsa_fold_kernel_for(memory->size, i)};
+    for (int i = 0; i < WARPRSA_KERNELS; i++) {
+        folds[i] = (folding){memory, warprsa_kernels[i],
+                             warprsa_kernels[i]->fold[memory->size]};
         rules[i] = rule_of(&folds[i]);
     }
     warprsa_fold_plan_make(&memory->plan, memory->host.items, tasks,
                            memory->count, memory->key_folds, rules,
-                           WARPRSA_FOLD_KERNELS);
+                           WARPRSA_KERNELS);
     memory->windows = 0;
     for (size_t i = 0; i < memory->count; i++) {
         const warprsa_task *task = &tasks[memory->plan.order[i]];
@@ -299,17 +304,15 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
 static const warprsa_kernel *kernel_of(const warprsa_batch_memory *memory,
                                        size_t count)
 {
-    const warprsa_kernel *kernel = NULL;
-    const char *name = NULL;
+    const warprsa_kernel *kernel = memory->kernel;
 
-    if (memory->kernel != NULL)
-        kernel = warprsa_kernel_named(memory->kernel, memory->size);
-    if (kernel == NULL && memory->timings != NULL)
-        name = warprsa_fastest_kernel(memory->timings, memory->size,
-                                      with_concurrent(memory, count));
-    if (name != NULL)
-        kernel = warprsa_kernel_named(name, memory->size);
-    return kernel != NULL ? kernel : &warprsa_kernels[0];
+    if ((kernel == NULL || kernel->launch[memory->size] == NULL) &&
+        memory->timings != NULL)
+        kernel = warprsa_fastest_kernel(memory->timings, memory->size,
+                                        with_concurrent(memory, count));
+    return kernel != NULL && kernel->launch[memory->size] != NULL
+               ? kernel
+               : warprsa_kernels[0];
 }
 
 /* What is left of a batch of this form without its first `offset` requests. */
@@ -354,7 +357,7 @@ static cudaError_t launch_all(const warprsa_batch_memory *memory,
 
         if (first.count > piece)
             first.count = (uint32_t)piece;
-        error = kernel->launch[memory->size](&first, stream);
+        error = (cudaError_t)kernel->launch[memory->size](&first, stream);
         batch = batch_from(batch, warprsa_form_of(memory->size), first.count);
     }
     return error;
@@ -366,27 +369,27 @@ static const warprsa_fold_kernel *fold_of(const warprsa_batch_memory *memory,
 {
     const warprsa_fold_part_of_plan *of = &memory->plan.part[part];
 
-    return of->items == 0
-               ? NULL
-               : warprsa_fold_kernel_for(memory->size, (int)of->rule);
+    return of->items == 0 ? NULL
+                          : warprsa_kernels[of->rule]->fold[memory->size];
 }
 
 /* Launches what folds, part by part. */
 static cudaError_t launch_folds(const warprsa_batch_memory *memory,
                                 const warprsa_batch *batch, cudaStream_t stream)
 {
-    const warprsa_fold_item *items = memory->device.items;
+    warprsa_fold_batch part = {
+        .batch = *batch, .items = memory->device.items, .sms = memory->gpu.sms};
     cudaError_t error = cudaSuccess;
 
     for (int i = 0; i < WARPRSA_FOLD_PARTS; i++) {
         const warprsa_fold_kernel *fold = fold_of(memory, i);
-        const uint32_t count = memory->plan.part[i].items;
 
+        part.item_count = memory->plan.part[i].items;
+        part.all_items = (uint32_t)with_concurrent(memory, part.item_count);
         if (error == cudaSuccess && fold != NULL)
-            error = warprsa_fold_launch(
-                fold, batch, items, count, with_concurrent(memory, count),
-                memory->fold_sms, memory->table.bytes, stream);
-        items += count;
+            error =
+                (cudaError_t)fold->launch(&part, memory->table.bytes, stream);
+        part.items += part.item_count;
     }
     return error;
 }
@@ -406,11 +409,10 @@ static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
 
     for (int i = 0; i < WARPRSA_FOLD_PARTS; i++) {
         const warprsa_fold_kernel *fold = fold_of(memory, i);
-        const size_t bytes =
-            fold == NULL
-                ? 0
-                : warprsa_fold_table_bytes(fold, memory->plan.part[i].items,
-                                           memory->fold_sms);
+        const size_t bytes = fold == NULL
+                                 ? 0
+                                 : fold->table_bytes(memory->plan.part[i].items,
+                                                     memory->gpu.sms);
 
         if (bytes > need)
             need = bytes;

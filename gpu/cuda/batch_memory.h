@@ -9,6 +9,7 @@
 #ifndef WARPRSA_BATCH_MEMORY_H
 #define WARPRSA_BATCH_MEMORY_H
 
+#include "gpu/cuda/gpu_facts.h"
 #include "gpu/cuda/table_memory.h"
 #include "gpu/kernels/fold_common/fold_kernel.h"
 #include "gpu/select/selection.h"
@@ -34,15 +35,15 @@ typedef struct warprsa_batch_parts {
 } warprsa_batch_parts;
 
 typedef struct warprsa_batch_memory {
-    void *host_block;           /* host_bytes: what is copied */
-    void *device_block;         /* device_bytes */
-    warprsa_table_memory table; /* the kernels' scratch */
-    const char *kernel;         /* as in warprsa_device_config */
-    /* The timings by which a kernel is chosen where `kernel` names none; NULL
-     * if the device has none. Not owned. */
+    void *host_block;             /* host_bytes: what is copied */
+    void *device_block;           /* device_bytes */
+    warprsa_table_memory table;   /* the kernels' scratch */
+    const warprsa_kernel *kernel; /* for all batches; NULL: by timings */
+    /* The timings by which a kernel is chosen otherwise; NULL if the device has
+     * none. Not owned. */
     const warprsa_kernel_timings *timings;
-    bool direct_table_reads;  /* as in warprsa_device_config */
-    unsigned fold_sms;        /* 0: this device cannot run the fold */
+    bool direct_table_reads; /* as in warprsa_device_config */
+    warprsa_gpu gpu;
     const uint8_t *key_folds; /* by key: warprsa_fold_accepts_key() */
     size_t host_bytes, device_bytes;
     /* Set by warprsa_batch_layout(), for the current batch. */
@@ -67,7 +68,8 @@ typedef struct warprsa_batch_memory {
  * array must outlive the memory. After a failure the
  * caller still calls warprsa_batch_memory_free(), which frees what there is. */
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max, const char *kernel,
+                                     size_t batch_max,
+                                     const warprsa_kernel *kernel,
                                      const uint8_t *key_folds, size_t keys_max);
 
 /* Wipes and frees the memory on the host and on the device. */
@@ -80,7 +82,7 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
 
 /* Copies the key indices and inputs of a batch that has been laid out into the
  * staging memory. Requests to be folded come first. The timings decide which
- * these are; if `kernel` names the fold, they are all that may be folded. */
+ * these are; if `kernel` shares keys, they are all that may be folded. */
 void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
                         const warprsa_key_size *key_sizes);
 

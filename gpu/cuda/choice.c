@@ -10,14 +10,9 @@
 
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/cuda/library.h"
-#include "gpu/kernels/kernel_names.h"
 #include "gpu/select/calibration_file.h"
 #include "gpu/select/candidates.h"
 #include "gpu/select/timing_source.h"
-
-enum {
-    SINGLES_PER_DOUBLE_MIN = 8, /* from here on integers are faster */
-};
 
 static void describe_choice(warprsa_device *device, const char *what,
                             const char *which)
@@ -28,51 +23,44 @@ static void describe_choice(warprsa_device *device, const char *what,
              device->config.direct_table_reads ? ", direct reads" : "");
 }
 
-/* int32 where double precision is rare: a chip that is made for it does 2
- * operations in single precision for one in double, the others 32 or 64. */
-cudaError_t warprsa_cuda_choose_arithmetic(warprsa_device *device)
+/* An engine computes by the first kernel where it has none of the name. */
+cudaError_t warprsa_cuda_choose_kernel(warprsa_device *device)
 {
-    warprsa_device_config *config = &device->config;
-    int singles_per_double = 0;
-    cudaError_t error = cudaDeviceGetAttribute(
-        &singles_per_double, cudaDevAttrSingleToDoublePrecisionPerfRatio,
-        (int)config->ordinal);
+    const char *name = device->config.kernel;
+    const cudaError_t error =
+        warprsa_gpu_facts(&device->gpu, (int)device->config.ordinal);
 
-    if (config->kernel == NULL && singles_per_double >= SINGLES_PER_DOUBLE_MIN)
-        config->kernel = WARPRSA_KERNEL_INT32;
-    device->int32 = config->kernel != NULL &&
-                    strcmp(config->kernel, WARPRSA_KERNEL_INT32) == 0;
-    if (config->kernel != NULL)
-        describe_choice(device, "kernel", config->kernel);
+    if (name != NULL)
+        device->kernel = warprsa_kernel_named(name);
+    else
+        device->kernel = warprsa_kernel_for_gpu(&device->gpu);
+    if (name != NULL && device->kernel == NULL)
+        device->kernel = warprsa_kernels[0];
+    if (device->kernel != NULL)
+        describe_choice(device, "kernel",
+                        name != NULL ? name : device->kernel->name);
     return error;
 }
 
 /* What the kernel timings depend on, in words: the subject of calibration
  * files. */
 static cudaError_t
-describe_subject(const warprsa_device *device, unsigned *sms,
+describe_subject(const warprsa_device *device,
                  char subject[WARPRSA_CALIBRATION_SUBJECT_MAX])
 {
-    static const enum cudaDeviceAttr attributes[] = {
-        cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor,
-        cudaDevAttrMultiProcessorCount};
-    int value[3] = {0}, driver = 0;
-    cudaError_t error = cudaDriverGetVersion(&driver);
+    int driver = 0;
+    const cudaError_t error = cudaDriverGetVersion(&driver);
     char model[sizeof(device->model)];
 
-    for (int i = 0; error == cudaSuccess && i < 3; i++)
-        error = cudaDeviceGetAttribute(&value[i], attributes[i],
-                                       (int)device->config.ordinal);
     snprintf(model, sizeof(model), "%s", device->model);
     for (char *c = model; *c != '\0'; c++)
         if (strchr(",[]", *c) != NULL || (unsigned char)*c < ' ')
             *c = '?';
     snprintf(subject, WARPRSA_CALIBRATION_SUBJECT_MAX,
-             "%s, compute %d.%d, %d SMs, driver %d, "
+             "%s, compute %u.%u, %u SMs, driver %d, "
              "warprsa " WARPRSA_VERSION ", batches to %u",
-             model, value[0], value[1], value[2], driver,
-             device->config.batch_max);
-    *sms = (unsigned)value[2];
+             model, device->gpu.capability / 10, device->gpu.capability % 10,
+             device->gpu.sms, driver, device->config.batch_max);
     return error;
 }
 
@@ -82,8 +70,8 @@ typedef struct timed_stream {
 } timed_stream;
 
 /* A warprsa_timed_batch, on the first stream. */
-static bool time_batch(void *arg, warprsa_size_class size, const char *kernel,
-                       size_t count, double *ms)
+static bool time_batch(void *arg, warprsa_size_class size,
+                       const warprsa_kernel *kernel, size_t count, double *ms)
 {
     const timed_stream *t = arg;
     warprsa_cuda_stream *s = &t->device->streams[0];
@@ -105,7 +93,6 @@ cudaError_t warprsa_cuda_choose_timings(warprsa_device *device)
     const warprsa_device_config *config = &device->config;
     timed_stream timed = {device, NULL};
     warprsa_kernel_timings candidates;
-    unsigned sms;
     char subject[WARPRSA_CALIBRATION_SUBJECT_MAX];
     const warprsa_timing_source wanted = {.model = device->model,
                                           .subject = subject,
@@ -116,13 +103,12 @@ cudaError_t warprsa_cuda_choose_timings(warprsa_device *device)
                                           .run_arg = &timed,
                                           .trace = config->trace,
                                           .trace_arg = config->trace_arg};
-    cudaError_t error = describe_subject(device, &sms, subject);
+    cudaError_t error = describe_subject(device, subject);
     const char *from;
 
-    if (error != cudaSuccess || config->kernel != NULL)
+    if (error != cudaSuccess || device->kernel != NULL)
         return error;
-    warprsa_candidates(&candidates, sms,
-                       warprsa_fold_sms((int)config->ordinal));
+    warprsa_candidates(&candidates, &device->gpu);
     timed.tasks = calloc(config->batch_max, sizeof(*timed.tasks));
     if (timed.tasks == NULL)
         return cudaErrorMemoryAllocation;

@@ -32,8 +32,9 @@ typedef struct warprsa_cuda_stream {
 
 struct warprsa_device {
     warprsa_device_config config;
-    bool int32;      /* its one kernel is WARPRSA_KERNEL_INT32 */
-    char model[128]; /* as CUDA names it */
+    warprsa_gpu gpu;
+    const warprsa_kernel *kernel; /* for all batches; NULL: by `timings` */
+    char model[128];              /* as CUDA names it */
     char description[256];
     warprsa_kernel_timings
         timings;                 /* of the kernels that are chosen by batch */
@@ -62,12 +63,12 @@ void warprsa_cuda_trace(const warprsa_device *device, const char *what,
 warprsa_status warprsa_cuda_status(const warprsa_device *device,
                                    const char *what, cudaError_t error);
 
-/* Decides, when a device is opened, whether the one kernel it uses is int32.
- * Sets config.kernel and int32. */
-cudaError_t warprsa_cuda_choose_arithmetic(warprsa_device *device);
+/* Finds out, when a device is opened, what its GPU is, and whether one kernel
+ * computes all batches: that of the configuration, or one for such GPUs. */
+cudaError_t warprsa_cuda_choose_kernel(warprsa_device *device);
 
-/* Finds the timings by which the kernels of batches are chosen, if no kernel is
- * asked for by name. The memory of the streams and the known-answer test's keys
+/* Finds the timings by which the kernels of batches are chosen, unless one
+ * computes all. The memory of the streams and the known-answer test's keys
  * must be there: kernels may be measured. */
 cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
 

@@ -11,7 +11,6 @@
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/cuda/library.h"
 #include "gpu/fault.h"
-#include "gpu/kernels/kernel_names.h"
 
 enum {
     CAPABILITY_MAJOR_MIN = 8, /* the kernels are built for sm_80 and newer */
@@ -182,7 +181,7 @@ static cudaError_t allocate(warprsa_device *device)
         error = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
         if (error == cudaSuccess)
             error = warprsa_batch_memory_new(&s->memory, config->batch_max,
-                                             config->kernel, device->key_folds,
+                                             device->kernel, device->key_folds,
                                              device->capacity);
         s->memory.timings = &device->timings;
         s->memory.direct_table_reads = config->direct_table_reads;
@@ -192,24 +191,24 @@ static cudaError_t allocate(warprsa_device *device)
 
 /* The kernels for requests of one key are tested with one, where they are
  * there and may be chosen. */
-static warprsa_status test_fold(warprsa_device *device, unsigned stream)
+static warprsa_status test_folds(warprsa_device *device, unsigned stream)
 {
     warprsa_batch_memory *memory = &device->streams[stream].memory;
     warprsa_status status = WARPRSA_OK;
     warprsa_task task;
     double ms;
 
-    if (memory->kernel != NULL || memory->fold_sms == 0)
+    if (device->kernel != NULL)
         return WARPRSA_OK;
-    for (int i = 0; i < WARPRSA_CLASS_LARGE * WARPRSA_FOLD_KERNELS; i++) {
+    for (int i = 0; i < WARPRSA_CLASS_LARGE * WARPRSA_KERNELS; i++) {
         const warprsa_size_class size =
-            (warprsa_size_class)(i / WARPRSA_FOLD_KERNELS);
-        const warprsa_fold_kernel *kernel =
-            warprsa_fold_kernel_for(size, i % WARPRSA_FOLD_KERNELS);
+            (warprsa_size_class)(i / WARPRSA_KERNELS);
+        const warprsa_kernel *kernel = warprsa_kernels[i % WARPRSA_KERNELS];
 
-        if (kernel == NULL || status != WARPRSA_OK)
+        if (!kernel->shares_key || status != WARPRSA_OK ||
+            !warprsa_kernel_takes(kernel, &device->gpu, size))
             continue;
-        memory->kernel = kernel->name;
+        memory->kernel = kernel;
         status = warprsa_known_answer_batch(&warprsa_cuda_engine, device,
                                             &device->test, stream, size, &task,
                                             1, &ms);
@@ -227,7 +226,7 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
     if (error == cudaSuccess)
         error = describe(device);
     if (error == cudaSuccess)
-        error = warprsa_cuda_choose_arithmetic(device);
+        error = warprsa_cuda_choose_kernel(device);
     if (error == cudaSuccess) {
         *what = "device memory";
         error = allocate(device);
@@ -248,7 +247,7 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
     for (unsigned i = 0; status == WARPRSA_OK && i < device->config.streams;
          i++)
         status = cuda_self_test(device, i);
-    return status == WARPRSA_OK ? test_fold(device, 0) : status;
+    return status == WARPRSA_OK ? test_folds(device, 0) : status;
 }
 
 static warprsa_status cuda_open(const warprsa_device_config *config,

@@ -30,9 +30,12 @@ static warprsa_status prepare(warprsa_device *device, unplaced_key *out,
     const bool is_large = class >= WARPRSA_CLASS_LARGE;
     warprsa_status status;
 
-    out->form = is_large        ? &warprsa_form_large
-                : device->int32 ? &warprsa_form_int32
-                                : &warprsa_form_wide;
+    if (is_large)
+        out->form = &warprsa_form_large;
+    else if (device->kernel != NULL && device->kernel->int32_keys)
+        out->form = &warprsa_form_int32;
+    else
+        out->form = &warprsa_form_wide;
     out->size = (warprsa_key_size){.bytes = (uint16_t)key->modulus_bytes,
                                    .is_large = is_large};
     out->folds = (uint8_t)warprsa_fold_accepts_key(key);

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What a device on the CPU needs to know of each way to compute private
- * operations there: one for each kernel that computes with an arithmetic, or by
- * a method, of its own, and those of gpu/ifma.
+ * operations there: the host twin of each kernel that computes with an
+ * arithmetic, or by a method, of its own, and those of gpu/ifma.
  */
 #ifndef WARPRSA_GPU_KERNELS_HOST_ARITHMETIC_H
 #define WARPRSA_GPU_KERNELS_HOST_ARITHMETIC_H
@@ -71,13 +71,10 @@ typedef struct warprsa_host_arithmetic {
  * default. Any thread. */
 const warprsa_host_arithmetic *warprsa_host_arithmetic_of(const char *kernel);
 
+/* The default. gpu/kernels/NAME/host.c defines warprsa_host_NAME likewise. */
 extern const warprsa_host_arithmetic warprsa_host_cooperative;
+extern const warprsa_host_arithmetic warprsa_host_large;
 extern const warprsa_host_arithmetic warprsa_host_ifma;
 extern const warprsa_host_arithmetic warprsa_host_ifma_large;
-extern const warprsa_host_arithmetic warprsa_host_large;
-extern const warprsa_host_arithmetic warprsa_host_int32;
-extern const warprsa_host_arithmetic warprsa_host_thread;
-extern const warprsa_host_arithmetic warprsa_host_low_latency;
-extern const warprsa_host_arithmetic warprsa_host_narrow_fold;
 
 #endif

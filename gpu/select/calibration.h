@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Measures the kernel timings of a device that is not in the table of
- * selection.c. This is done when the device is opened. Plain C: the caller
- * supplies the function that runs a batch.
+ * Measures the kernel timings of a device of which none are known, when it is
+ * opened. Plain C: the caller supplies the function that runs a batch.
  */
 #ifndef WARPRSA_GPU_SELECT_CALIBRATION_H
 #define WARPRSA_GPU_SELECT_CALIBRATION_H
@@ -19,7 +18,7 @@ enum {
  * to the milliseconds that it took. False: the kernel does not run on this
  * device, or an answer was wrong. */
 typedef bool (*warprsa_timed_batch)(void *arg, warprsa_size_class size,
-                                    const char *kernel, size_t count,
+                                    const warprsa_kernel *kernel, size_t count,
                                     double *ms);
 
 /*

@@ -87,6 +87,18 @@ static void explain(char *why, size_t why_size, const char *path,
              what != NULL ? what : strerror(errno));
 }
 
+/* The candidate of this class whose kernel has this name, or NULL. */
+static const warprsa_kernel_timing *
+candidate_named(const warprsa_kernel_timings *candidates,
+                warprsa_size_class size, const char *name)
+{
+    for (size_t i = 0; i < candidates->count; i++)
+        if (candidates->row[i].size == size &&
+            strcmp(candidates->row[i].kernel->name, name) == 0)
+            return &candidates->row[i];
+    return NULL;
+}
+
 static bool parse_number(const char *text, uint32_t *value)
 {
     return warprsa_config_number(text, 0, UINT32_MAX, value);
@@ -110,7 +122,7 @@ static bool parse_row(char *line, const warprsa_kernel_timings *candidates,
         size++;
     if (size == WARPRSA_CLASSES)
         return false;
-    candidate = warprsa_kernel_timing_of(candidates, size, field[1]);
+    candidate = candidate_named(candidates, size, field[1]);
     if (candidate == NULL)
         return false;
     *timing = *candidate;
@@ -232,8 +244,8 @@ static char *new_text(char *old, const char *subject,
         const warprsa_kernel_timing *timing = &timings->row[i];
 
         fprintf(file, "%u %s %u %u %u %u\n", warprsa_class_bits(timing->size),
-                timing->kernel, timing->wave, timing->one_us, timing->half_us,
-                timing->wave_us);
+                timing->kernel->name, timing->wave, timing->one_us,
+                timing->half_us, timing->wave_us);
     }
     if (strlen(old) < TEXT_MAX / 2)
         put_others(file, old, subject);

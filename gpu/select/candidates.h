@@ -9,13 +9,12 @@
 #include "gpu/select/selection.h"
 
 /*
- * Lists every kernel and size class that may be chosen for a batch, on a device
- * of `sms` SMs. fold_sms of these can run the fold: all of them or none
- * (warprsa_fold_sms()). Each row has its wave and no times. The rows of one
- * kernel come together, as warprsa_calibrate() wants them. The rows of the fold
- * come last. A pure function.
+ * Lists every kernel and size class that may be chosen for a batch on this GPU.
+ * Each row has its wave and no times. The rows of one kernel come together, as
+ * warprsa_calibrate() wants them, in the order of warprsa_kernels. A pure
+ * function.
  */
-void warprsa_candidates(warprsa_kernel_timings *candidates, unsigned sms,
-                        unsigned fold_sms);
+void warprsa_candidates(warprsa_kernel_timings *candidates,
+                        const warprsa_gpu *gpu);
 
 #endif

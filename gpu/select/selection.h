@@ -9,14 +9,11 @@
 
 #include <stdbool.h>
 
-#include "gpu/engine.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "gpu/kernels/kernels.h"
 
 enum {
-    WARPRSA_KERNEL_TIMINGS_MAX = 32,
+    /* A row for each class of each kernel. */
+    WARPRSA_KERNEL_TIMINGS_MAX = WARPRSA_KERNELS * WARPRSA_CLASS_LARGE,
     WARPRSA_KERNEL_TIMING_US_MAX = 60000000,
 };
 
@@ -26,7 +23,7 @@ enum {
  * whole wave, in microseconds; 0 means not measured. */
 typedef struct warprsa_kernel_timing {
     warprsa_size_class size;
-    const char *kernel; /* static storage */
+    const warprsa_kernel *kernel;
     uint32_t wave;
     uint32_t one_us, half_us, wave_us;
 } warprsa_kernel_timing;
@@ -40,16 +37,17 @@ typedef struct warprsa_kernel_timings {
 
 /*
  * Predicts the milliseconds that a batch of `count` operations takes. Whole
- * waves run one after the other, but those of "narrow_fold", whose blocks share
- * them: more than one wave is on the straight line from half a wave to a whole
- * wave, too. The rest counts as a batch of its own:
+ * waves run one after the other, unless the kernel's time grows evenly: then
+ * more than one wave is on the straight line from half a wave to a whole wave,
+ * too. The rest counts as a batch of its own:
  * - From half a wave to a whole wave, its time lies on the straight line
  *   through those two timings.
  * - Below half a wave, its time is on the extension of that line or is the time
  *   of one operation, whichever is more. It is never above the straight line
  *   from one operation to half a wave.
- * - The fold below half a wave is always on the straight line from one
- *   operation to half a wave.
+ * - Where the time grows by items, up to a quarter of a wave takes the time of
+ *   one operation, and more than half of one takes that of a whole. Between
+ *   them lies a straight line to the time of half a wave.
  *
  * A pure function; the row must have its three times and a wave above 0.
  */
@@ -59,28 +57,29 @@ double warprsa_predict_ms(const warprsa_kernel_timing *timing, size_t count);
  * pure function. */
 const warprsa_kernel_timing *
 warprsa_kernel_timing_of(const warprsa_kernel_timings *timings,
-                         warprsa_size_class size, const char *kernel);
+                         warprsa_size_class size, const warprsa_kernel *kernel);
 
 /* The kernel with the shortest predicted time for a batch of `count`
- * operations. Among equal times it is the first row's. Rows of the fold are
- * left out: their timings hold for requests of one key only. NULL: there is no
- * other row of this class. A pure function; the name is the row's. */
-const char *warprsa_fastest_kernel(const warprsa_kernel_timings *timings,
-                                   warprsa_size_class size, size_t count);
+ * operations. Among equal times it is the first row's. Kernels that share keys
+ * are left out: their timings hold for requests of one key only. NULL: there is
+ * no other row of this class. A pure function. */
+const warprsa_kernel *
+warprsa_fastest_kernel(const warprsa_kernel_timings *timings,
+                       warprsa_size_class size, size_t count);
 
 /* The predicted milliseconds of warprsa_fastest_kernel(); 0 if `count` is 0 or
  * if there is no such kernel. A pure function. */
 double warprsa_fastest_ms(const warprsa_kernel_timings *timings,
                           warprsa_size_class size, size_t count);
 
-/* Copies the timings in the built-in table for the device that CUDA calls
- * `device`. False: the table does not have this device, and the count is 0.
- * Rows for the table come from bench/programs/kernel_select. Any thread. */
-bool warprsa_kernel_timings_known(const char *device,
+/* Copies the timings that the kernels have of the GPU that CUDA calls `model`.
+ * False: there are none, and the count is 0. bench/programs/kernel_select
+ * measures them. Any thread. */
+bool warprsa_kernel_timings_known(const char *model,
                                   warprsa_kernel_timings *timings);
 
 /* Whether the timings can be used with these candidates. Each class but the
- * large ones must have a row of a kernel other than the fold, and each row must
+ * large ones must have a row of a kernel for whole batches, and each row must
  * have a candidate of its class and kernel. A row's wave must be the
  * candidate's, or `batch_max` where that is less. Its times must be above 0,
  * must not decrease from one operation to a wave, and must be at most
@@ -89,7 +88,4 @@ bool warprsa_kernel_timings_fit(const warprsa_kernel_timings *timings,
                                 const warprsa_kernel_timings *candidates,
                                 size_t batch_max);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,6 +7,7 @@
 #ifndef WARPRSA_GPU_KERNELS_COOPERATIVE_COOPERATIVE_CUH
 #define WARPRSA_GPU_KERNELS_COOPERATIVE_COOPERATIVE_CUH
 
+#include "gpu/kernels/cooperative/cooperative_block.h"
 #include "gpu/kernels/request.cuh"
 
 template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD, bool DIRECT>

@@ -6,9 +6,8 @@
 #include "gpu/kernels/cooperative/cooperative.cuh"
 #include "gpu/kernels/instance.cuh"
 
-extern "C" cudaError_t
-WARPRSA_OF_BITS(warprsa_cooperative_)(const warprsa_batch *batch,
-                                      cudaStream_t stream)
+extern "C" int WARPRSA_OF_BITS(warprsa_cooperative_)(const warprsa_batch *batch,
+                                                     cudaStream_t stream)
 {
     constexpr warprsa_shape shape = WARPRSA_OF_BITS(WARPRSA_SHAPE_);
 

@@ -190,8 +190,7 @@ __global__ void __launch_bounds__(warprsa_fold_shared<LIMBS>::THREADS,
     warprsa_fold_wipe(shared, S::BARRIER / 16 * 16);
 }
 
-/* Launches a fold kernel with the shared memory of S; a warprsa_fold_kernel's
- * launch(). */
+/* Launches a fold kernel with the shared memory of S. */
 template <typename S, void (*KERNEL)(const warprsa_fold_batch)>
 static cudaError_t warprsa_launch_fold(const warprsa_fold_batch *batch,
                                        uint32_t blocks, cudaStream_t stream)

@@ -13,19 +13,6 @@
 #define WARPRSA_FOLD_PAIR_LIMBS 30
 #endif
 
-/* Blocks that make the roots of an item that is cut: one for each prime and 64
- * requests. Those of RSA-4096 can have 128. */
-#if WARPRSA_KERNEL_BITS == 2048
-#define WARPRSA_FOLD_CUTS     2
-#define WARPRSA_FOLD_CUTS_MIN 2
-#elif WARPRSA_KERNEL_BITS == 3072
-#define WARPRSA_FOLD_CUTS     4
-#define WARPRSA_FOLD_CUTS_MIN 4
-#else
-#define WARPRSA_FOLD_CUTS     4
-#define WARPRSA_FOLD_CUTS_MIN 2
-#endif
-
 #if WARPRSA_KERNEL_BITS == 4096
 #include "gpu/kernels/fold/pair.cuh"
 #else
@@ -55,39 +42,72 @@ static constexpr size_t whole_bytes = warprsa_fold_scratch<shape.limbs>::ALL;
 
 static constexpr size_t roots_bytes = warprsa_fold_pair_scratch::ALL;
 
-static_assert(WARPRSA_FOLD_CUTS_MIN * roots_bytes >= whole_bytes,
+/* Blocks that make the roots of an item that is cut: one for each prime and 64
+ * requests. Those of RSA-4096 can have 128. */
+static constexpr uint32_t CUTS = WARPRSA_KERNEL_BITS == 2048 ? 2 : 4;
+static constexpr uint32_t CUTS_MIN = WARPRSA_KERNEL_BITS == 3072 ? 4 : 2;
+
+static_assert(CUTS_MIN * roots_bytes >= whole_bytes,
               "where roots have been made, there is room for the rest");
 
-/* A warprsa_fold_kernel's launch(): with more blocks than items, the roots are
- * made first. */
-static cudaError_t launch(const warprsa_fold_batch *batch, uint32_t blocks,
-                          cudaStream_t stream)
+/* A block with fewer requests than one part in so many of the most that it can
+ * have takes as long, and is not even considered. */
+static constexpr uint32_t ITEM_SHARE_MIN = 4;
+
+static size_t table_bytes(size_t items, uint32_t sms)
 {
-    const uint32_t parts = warprsa_fold_roots_parts(batch, blocks);
+    const size_t most = warprsa_fold_pair_shared::BLOCKS * sms;
+    const size_t cuts = items * CUTS;
+    const size_t cut = (cuts < most ? cuts : most) * roots_bytes;
+    const size_t all =
+        warprsa_fold_blocks(items, whole::BLOCKS * sms) * whole_bytes;
+
+    return all > cut ? all : cut;
+}
+
+/* Blocks that each item is cut into; 0: items are whole. With the blocks of all
+ * items under way these must fit at once, and have table memory. */
+static uint32_t cuts_of(const warprsa_fold_batch *batch, size_t table_bytes)
+{
+    const size_t all = batch->all_items, items = batch->item_count;
+
+    for (uint32_t cuts = CUTS; cuts >= CUTS_MIN; cuts /= 2)
+        if (all * cuts <= warprsa_fold_pair_shared::BLOCKS * batch->sms &&
+            items * cuts * roots_bytes <= table_bytes)
+            return cuts;
+    return 0;
+}
+
+/* Where items are cut, their roots are made first. */
+static int launch(const warprsa_fold_batch *batch, size_t table_bytes,
+                  cudaStream_t stream)
+{
+    const uint32_t items = batch->item_count;
+    const size_t room = table_bytes / whole_bytes;
+    const uint32_t cuts = cuts_of(batch, table_bytes);
     cudaError_t error;
 
-    if (parts == 0)
-        return warprsa_launch_fold<whole, WHOLE_KERNEL>(batch, blocks, stream);
-    error =
-        warprsa_launch_fold_roots<shape.threads_per_number,
-                                  shape.limbs_per_thread>(batch, parts, stream);
-    return error != cudaSuccess ? error
-                                : warprsa_launch_fold<whole, REST_KERNEL>(
-                                      batch, batch->item_count, stream);
+    if (cuts == 0)
+        return warprsa_launch_fold<whole, WHOLE_KERNEL>(
+            batch,
+            warprsa_fold_blocks(room < items ? room : items,
+                                whole::BLOCKS * batch->sms),
+            stream);
+    error = warprsa_launch_fold_roots<shape.threads_per_number,
+                                      shape.limbs_per_thread>(batch, cuts / 2,
+                                                              stream);
+    return error != cudaSuccess
+               ? error
+               : warprsa_launch_fold<whole, REST_KERNEL>(batch, items, stream);
 }
 
 extern "C" const warprsa_fold_kernel WARPRSA_OF_BITS(warprsa_fold_kernel_) = {
-    .name = WARPRSA_KERNEL_FOLD,
-    .launch = launch,
-    .table_bytes = whole_bytes,
-    .blocks_per_sm = whole::BLOCKS,
-    .waves = 1,
-    .cuts = WARPRSA_FOLD_CUTS,
-    .cuts_min = WARPRSA_FOLD_CUTS_MIN,
-    .cut_blocks_per_sm = warprsa_fold_pair_shared::BLOCKS,
-    .cut_bytes = roots_bytes,
     .item_max = whole::THREADS / 2,
-    .item_min = whole::THREADS / 2 / WARPRSA_FOLD_ITEM_SHARE_MIN,
+    .item_min = whole::THREADS / 2 / ITEM_SHARE_MIN,
     .short_max = 0,
     .short_share = 1,
+    .items_per_sm = whole::BLOCKS,
+    .items_per_sm_max = 0,
+    .table_bytes = table_bytes,
+    .launch = launch,
 };

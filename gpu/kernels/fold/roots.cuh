@@ -201,19 +201,8 @@ __global__ void __launch_bounds__(warprsa_fold_pair_shared::THREADS,
     warprsa_fold_wipe(shared, S::BARRIER / 16 * 16);
 }
 
-/* How many parts the items of a batch are cut into, with so many blocks; 0 if
- * they are not. */
-static uint32_t warprsa_fold_roots_parts(const warprsa_fold_batch *batch,
-                                         uint32_t blocks)
-{
-    const uint32_t cuts = blocks / batch->item_count;
-
-    return cuts >= WARPRSA_FOLD_CUTS       ? WARPRSA_FOLD_CUTS / 2
-           : cuts >= WARPRSA_FOLD_CUTS_MIN ? WARPRSA_FOLD_CUTS_MIN / 2
-                                           : 0;
-}
-
-/* Queues what makes the roots of all items. */
+/* Queues what makes the roots of all items, each by `parts` blocks for each
+ * prime. */
 template <int THREADS_PER_NUMBER, int LIMBS_PER_THREAD>
 static cudaError_t warprsa_launch_fold_roots(const warprsa_fold_batch *batch,
                                              uint32_t parts,

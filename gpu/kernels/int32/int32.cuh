@@ -10,6 +10,7 @@
 
 #define WARPRSA_INT32
 
+#include "gpu/kernels/int32/int32_block.h"
 #include "gpu/kernels/request.cuh"
 
 static_assert(sizeof(warprsa_int32_key) <= sizeof(warprsa_prepared_key) &&

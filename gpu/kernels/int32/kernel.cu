@@ -12,8 +12,8 @@ static constexpr int BLOCKS_FEW = 4;
 static constexpr int BLOCKS_MANY =
     WARPRSA_KERNEL_BITS == 2048 || WARPRSA_KERNEL_BITS == 3072 ? 2 : 3;
 
-extern "C" cudaError_t
-WARPRSA_OF_BITS(warprsa_int32_)(const warprsa_batch *batch, cudaStream_t stream)
+extern "C" int WARPRSA_OF_BITS(warprsa_int32_)(const warprsa_batch *batch,
+                                               cudaStream_t stream)
 {
     constexpr warprsa_shape few = WARPRSA_OF_BITS(WARPRSA_INT32_SHAPE_FEW_);
     constexpr warprsa_shape most = WARPRSA_OF_BITS(WARPRSA_INT32_SHAPE_MANY_);

@@ -9,9 +9,8 @@
 
 #include "gpu/kernels/low_latency/low_latency.cuh"
 
-extern "C" cudaError_t
-WARPRSA_OF_BITS(warprsa_low_latency_)(const warprsa_batch *batch,
-                                      cudaStream_t stream)
+extern "C" int WARPRSA_OF_BITS(warprsa_low_latency_)(const warprsa_batch *batch,
+                                                     cudaStream_t stream)
 {
     return warprsa_launch_low_latency(batch, stream);
 }

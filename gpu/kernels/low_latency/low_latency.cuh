@@ -14,6 +14,8 @@
 #include "gpu/arith/block_modexp.h"
 #include "gpu/kernels/request.cuh"
 
+#define WARPRSA_LOW_LATENCY_BLOCK 128 /* threads, at most */
+
 /* The size class is that of the file that includes this. */
 static constexpr warprsa_shape warprsa_low_latency_shape =
     WARPRSA_LOW_LATENCY_SHAPE;

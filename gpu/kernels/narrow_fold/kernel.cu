@@ -8,19 +8,15 @@
 
 extern "C" const warprsa_fold_kernel
     WARPRSA_OF_BITS(warprsa_narrow_fold_kernel_) = {
-        .name = WARPRSA_KERNEL_NARROW_FOLD,
-        .launch = warprsa_launch_narrow_fold,
-        .table_bytes = sizeof(warprsa_narrow_item),
-        /* With one block an SM, an item's two blocks are on two SMs. */
-        .blocks_per_sm = MANY > 1 ? MANY / 2 : 1,
-        .waves = MANY > 1 ? 4 : 2,
-        .cuts = 1,
-        .cuts_min = 1,
-        .cut_blocks_per_sm = 1,
-        .cut_bytes = 0,
         .item_max = WARPRSA_NARROW_NUMBERS,
         .item_min = 1,
         .short_max = WARPRSA_NARROW_SHORT,
         .short_share = (double)WARPRSA_NARROW_TIME_OF_BOTH /
                        (2 * WARPRSA_NARROW_TIME),
+        /* Blocks of the next wave start while others end: two waves together
+         * take less than twice one. */
+        .items_per_sm = 2 * ITEMS_PER_SM,
+        .items_per_sm_max = ITEMS_PER_SM_MAX,
+        .table_bytes = warprsa_narrow_table_bytes,
+        .launch = warprsa_launch_narrow_fold,
 };

@@ -219,12 +219,26 @@ static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch &launch,
     return cudaGetLastError();
 }
 
-/* A warprsa_fold_kernel's launch(): `blocks` items at a time at most, in
- * launches that are equally long. */
-static cudaError_t warprsa_launch_narrow_fold(const warprsa_fold_batch *batch,
-                                              uint32_t blocks,
-                                              cudaStream_t stream)
+/* Items that an SM has table memory for at the same time, at most. With one
+ * block an SM, an item's two blocks are on two SMs. */
+static constexpr uint32_t ITEMS_PER_SM = MANY > 1 ? MANY / 2 : 1;
+static constexpr uint32_t ITEMS_PER_SM_MAX = (MANY > 1 ? 4 : 2) * ITEMS_PER_SM;
+
+static size_t warprsa_narrow_table_bytes(size_t items, uint32_t sms)
 {
+    return warprsa_fold_blocks(items, ITEMS_PER_SM_MAX * sms) *
+           sizeof(warprsa_narrow_item);
+}
+
+/* As many items at a time as have table memory, in launches that are equally
+ * long. */
+static int warprsa_launch_narrow_fold(const warprsa_fold_batch *batch,
+                                      size_t table_bytes, cudaStream_t stream)
+{
+    const size_t room = table_bytes / sizeof(warprsa_narrow_item);
+    const uint32_t blocks =
+        warprsa_fold_blocks(room < batch->item_count ? room : batch->item_count,
+                            ITEMS_PER_SM_MAX * batch->sms);
     const uint32_t launches = (batch->item_count + blocks - 1) / blocks;
     const uint32_t each = (batch->item_count + launches - 1) / launches;
     cudaError_t error = cudaSuccess;

@@ -11,6 +11,7 @@
 #define WARPRSA_GPU_KERNELS_THREAD_THREAD_CUH
 
 #include "gpu/kernels/request.cuh"
+#include "gpu/kernels/thread/thread_block.h"
 #include "gpu/kernels/thread/thread_modexp.h"
 
 template <int N> struct warprsa_starts {

@@ -25,6 +25,9 @@ static const char subject[] = "NVIDIA Test 1, compute 8.0, warprsa 1";
 static const char title[] = "# warprsa: what batches took on a device, in "
                             "microseconds. May be removed.\n";
 
+static const warprsa_kernel few = {.name = "few"}, many = {.name = "many"},
+                            none = {.name = "none"};
+
 /* A device with four kernels. "few" takes longer with each wave of 1000 and by
  * class. "many" takes some 20 ms for any batch. "none" cannot run. "dear" never
  * pays off. */
@@ -34,27 +37,28 @@ typedef struct fake_device {
     double slower, all_ms;
 } fake_device;
 
-static bool run(void *arg, warprsa_size_class size, const char *kernel,
-                size_t count, double *ms)
+static bool run(void *arg, warprsa_size_class size,
+                const warprsa_kernel *kernel, size_t count, double *ms)
 {
     fake_device *d = arg;
 
     d->batches++;
     d->most = count > d->most ? count : d->most;
-    if (strcmp(kernel, "few") == 0)
+    if (kernel == &few)
         *ms = (size + 1) * (2 + (double)count / 100);
-    else if (strcmp(kernel, "many") == 0)
+    else if (kernel == &many)
         *ms = 20 + (double)count / 1e5;
     else
         *ms = 5000;
     *ms *= d->slower;
-    if (strcmp(kernel, "none") == 0)
+    if (kernel == &none)
         return false;
     d->all_ms += *ms;
     return true;
 }
 
-static void add(warprsa_kernel_timings *to, const char *kernel, uint32_t wave)
+static void add(warprsa_kernel_timings *to, const warprsa_kernel *kernel,
+                uint32_t wave)
 {
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         to->row[to->count++] = (warprsa_kernel_timing){
@@ -65,9 +69,9 @@ static warprsa_kernel_timings candidates_all(void)
 {
     warprsa_kernel_timings candidates = {0};
 
-    add(&candidates, "few", 1000);
-    add(&candidates, "none", 500);
-    add(&candidates, "many", 20000);
+    add(&candidates, &few, 1000);
+    add(&candidates, &none, 500);
+    add(&candidates, &many, 20000);
     return candidates;
 }
 
@@ -83,19 +87,19 @@ static void measures(void **state)
     assert_true(warprsa_kernel_timings_fit(&timings, &candidates, BATCH_MAX));
     assert_int_equal(device.most, BATCH_MAX);
     assert_int_equal(timings.count, 2 * WARPRSA_CLASS_LARGE);
-    timing = warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_2048, "few");
+    timing = warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_2048, &few);
     assert_non_null(timing);
     assert_int_equal(timing->one_us, 4020);
     assert_int_equal(timing->half_us, 14000);
     assert_int_equal(timing->wave_us, 24000);
-    timing = warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_2048, "many");
+    timing = warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_2048, &many);
     assert_non_null(timing);
     assert_int_equal(timing->wave, BATCH_MAX);
-    assert_null(warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_2048, "none"));
-    assert_string_equal(
-        "few", warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 700));
-    assert_string_equal(
-        "many", warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 900));
+    assert_null(warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_2048, &none));
+    assert_ptr_equal(&few,
+                     warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 700));
+    assert_ptr_equal(&many,
+                     warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 900));
 }
 
 /* A kernel that could never be chosen is run with one operation and no more. */
@@ -105,10 +109,10 @@ static void leaves_out_the_hopeless(void **state)
     fake_device device = {.slower = 1}, both = {.slower = 1};
     double first_ms;
 
-    add(&candidates, "few", 1000);
+    add(&candidates, &few, 1000);
     assert_true(warprsa_calibrate(&timings, &candidates, 1, run, &device));
     first_ms = device.all_ms;
-    add(&candidates, "many", 1000);
+    add(&candidates, &many, 1000);
     assert_true(warprsa_calibrate(&timings, &candidates, 1, run, &both));
     assert_int_equal(timings.count, WARPRSA_CLASS_LARGE);
     assert_int_equal(both.batches - device.batches, 4 * WARPRSA_CLASS_LARGE);
@@ -226,7 +230,7 @@ static void write_and_read(void **state)
     for (size_t i = 0; i < timings.count; i++) {
         const warprsa_kernel_timing *a = &timings.row[i], *b = &again.row[i];
 
-        assert_string_equal(a->kernel, b->kernel);
+        assert_ptr_equal(a->kernel, b->kernel);
         assert_true(a->size == b->size && a->wave == b->wave &&
                     a->one_us == b->one_us && a->half_us == b->half_us &&
                     a->wave_us == b->wave_us);
@@ -241,7 +245,7 @@ static void write_and_read(void **state)
 static void several_devices(void **state)
 {
     const warprsa_kernel_timings one = {
-        1, {{WARPRSA_CLASS_2048, "few", 1000, 1, 2, 3}}};
+        1, {{WARPRSA_CLASS_2048, &few, 1000, 1, 2, 3}}};
     char why[400], wanted[512];
 
     put_text(title);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernels that may be chosen for a batch, compared with the table of known
- * devices. No GPU is asked.
+ * The kernels that may be chosen for a batch, compared with their timings on
+ * known devices. No GPU is asked.
  */
 #include "tests/unit/support/unit_test.h"
 
@@ -12,23 +12,24 @@
 #include "gpu/arith/private_operation.h"
 #include "gpu/engine.h"
 #include "gpu/kernels/fold_common/fold_kernel.h"
-#include "gpu/kernels/kernels.h"
+#include "gpu/kernels/thread/thread_block.h"
 #include "gpu/select/candidates.h"
 
 static void first_takes_everything(void **state)
 {
-    assert_non_null(warprsa_kernels[0].at_once);
+    assert_non_null(warprsa_kernels[0]->at_once);
     for (int size = 0; size < WARPRSA_CLASSES; size++)
-        assert_non_null(warprsa_kernels[0].launch[size]);
+        assert_non_null(warprsa_kernels[0]->launch[size]);
 }
 
 static void int32_is_no_candidate(void **state)
 {
+    const warprsa_gpu gpu = {.sms = 1, .capability = 80};
     warprsa_kernel_timings candidates;
 
-    warprsa_candidates(&candidates, 1, 0);
+    warprsa_candidates(&candidates, &gpu);
     for (size_t i = 0; i < candidates.count; i++)
-        assert_string_not_equal(candidates.row[i].kernel, WARPRSA_KERNEL_INT32);
+        assert_ptr_not_equal(candidates.row[i].kernel, &warprsa_kernel_int32);
 }
 
 /* A kernel that is launched in another shape has other timings;
@@ -38,12 +39,13 @@ static void table_is_of_these_kernels(void **state)
 {
     static const struct {
         const char *device;
-        unsigned sms;
-    } devices[] = {{"NVIDIA H200", 132}, {"NVIDIA H100 80GB HBM3", 132}};
+        warprsa_gpu gpu;
+    } devices[] = {{"NVIDIA H200", {132, 90, 2}},
+                   {"NVIDIA H100 80GB HBM3", {132, 90, 2}}};
     warprsa_kernel_timings candidates, timings;
 
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-        warprsa_candidates(&candidates, devices[i].sms, devices[i].sms);
+        warprsa_candidates(&candidates, &devices[i].gpu);
         assert_true(warprsa_kernel_timings_known(devices[i].device, &timings));
         for (size_t j = 0; j < timings.count; j++) {
             const warprsa_kernel_timing *timing = &timings.row[j];
@@ -55,7 +57,7 @@ static void table_is_of_these_kernels(void **state)
                 fail_msg("%s, RSA-%d, %s: the table's wave is %u, the "
                          "kernel's %u",
                          devices[i].device, 1024 * ((int)timing->size + 1),
-                         timing->kernel, timing->wave, candidate->wave);
+                         timing->kernel->name, timing->wave, candidate->wave);
         }
         assert_true(
             warprsa_kernel_timings_fit(&timings, &candidates, SIZE_MAX));
@@ -69,9 +71,8 @@ static void folds_have_the_granularity(void **state)
     int folds = 0;
 
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
-        for (int i = 0; i < WARPRSA_FOLD_KERNELS; i++) {
-            const warprsa_fold_kernel *fold =
-                warprsa_fold_kernel_for((warprsa_size_class)size, i);
+        for (int i = 0; i < WARPRSA_KERNELS; i++) {
+            const warprsa_fold_kernel *fold = warprsa_kernels[i]->fold[size];
             const unsigned granularity = warprsa_engine_cuda()->granularity;
 
             if (fold == NULL)
@@ -92,8 +93,7 @@ static void threads_have_tables(void **state)
 
     for (int i = 0; i < WARPRSA_CLASS_LARGE; i++) {
         const warprsa_size_class size = (warprsa_size_class)i;
-        const warprsa_kernel *kernel =
-            warprsa_kernel_named(WARPRSA_KERNEL_THREAD, size);
+        const warprsa_kernel *kernel = &warprsa_kernel_thread;
         const uint32_t most = 2 * kernel->at_once(size);
         const size_t region = sizeof(double) * most * (WARPRSA_TABLE_SIZE + 1) *
                               (size_t)warprsa_shape_of(size).limbs;

@@ -8,13 +8,14 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "gpu/kernels/kernel_names.h"
 #include "gpu/select/selection.h"
 
+static const warprsa_kernel any = {.name = "any"}, few = {.name = "few"},
+                            many = {.name = "many"}, other = {.name = "other"};
+
 static const warprsa_kernel_timing timing = {
-    WARPRSA_CLASS_2048, "any", 1000, 2000, 3000, 7000};
+    WARPRSA_CLASS_2048, &any, 1000, 2000, 3000, 7000};
 
 static void at(const warprsa_kernel_timing *p, size_t count, double ms)
 {
@@ -26,7 +27,7 @@ static void at(const warprsa_kernel_timing *p, size_t count, double ms)
 
 static void times_go_through_the_points(void **state)
 {
-    warprsa_kernel_timing other = timing;
+    warprsa_kernel_timing changed = timing;
 
     at(&timing, 1, 2);
     at(&timing, 500, 3);
@@ -37,16 +38,16 @@ static void times_go_through_the_points(void **state)
     at(&timing, 400, 2.2);
     at(&timing, 750, 5);
     at(&timing, 3750, 26);
-    other.wave_us = 3500; /* the extended line is above both points */
-    at(&other, 250, 2.5);
-    other = timing;
-    other.kernel = WARPRSA_KERNEL_FOLD;
-    at(&other, 1, 2);
-    at(&other, 250, 2);
-    at(&other, 375, 2.5);
-    at(&other, 500, 3);
-    at(&other, 501, 7);
-    at(&other, 1000, 7);
+    changed.wave_us = 3500; /* the extended line is above both points */
+    at(&changed, 250, 2.5);
+    changed = timing;
+    changed.kernel = &warprsa_kernel_fold;
+    at(&changed, 1, 2);
+    at(&changed, 250, 2);
+    at(&changed, 375, 2.5);
+    at(&changed, 500, 3);
+    at(&changed, 501, 7);
+    at(&changed, 1000, 7);
 }
 
 static void more_operations_of_a_wave_never_take_less(void **state)
@@ -63,27 +64,27 @@ static void choices(void **state)
     static const struct {
         warprsa_size_class size;
         size_t count;
-        const char *kernel;
+        const warprsa_kernel *kernel;
     } wanted[] = {
-        {WARPRSA_CLASS_2048, 1, "few"},      {WARPRSA_CLASS_2048, 100, "few"},
-        {WARPRSA_CLASS_2048, 300, "many"},   {WARPRSA_CLASS_2048, 400, "many"},
-        {WARPRSA_CLASS_2048, 401, "few"},    {WARPRSA_CLASS_2048, 800, "many"},
-        {WARPRSA_CLASS_4096, 100000, "few"},
+        {WARPRSA_CLASS_2048, 1, &few},      {WARPRSA_CLASS_2048, 100, &few},
+        {WARPRSA_CLASS_2048, 300, &many},   {WARPRSA_CLASS_2048, 400, &many},
+        {WARPRSA_CLASS_2048, 401, &few},    {WARPRSA_CLASS_2048, 800, &many},
+        {WARPRSA_CLASS_4096, 100000, &few},
     };
     const warprsa_kernel_timings timings = {
         3,
-        {{WARPRSA_CLASS_2048, "few", 100, 1, 2, 4},
-         {WARPRSA_CLASS_2048, "many", 400, 8, 8, 10},
-         {WARPRSA_CLASS_4096, "few", 100, 5, 6, 7}}};
+        {{WARPRSA_CLASS_2048, &few, 100, 1, 2, 4},
+         {WARPRSA_CLASS_2048, &many, 400, 8, 8, 10},
+         {WARPRSA_CLASS_4096, &few, 100, 5, 6, 7}}};
 
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        const char *chosen =
+        const warprsa_kernel *chosen =
             warprsa_fastest_kernel(&timings, wanted[i].size, wanted[i].count);
 
         assert_non_null(chosen);
-        if (strcmp(chosen, wanted[i].kernel) != 0)
-            fail_msg("%zu: %s, not %s", wanted[i].count, chosen,
-                     wanted[i].kernel);
+        if (chosen != wanted[i].kernel)
+            fail_msg("%zu: %s, not %s", wanted[i].count, chosen->name,
+                     wanted[i].kernel->name);
     }
     assert_null(warprsa_fastest_kernel(&timings, WARPRSA_CLASS_1024, 1));
 }
@@ -94,11 +95,11 @@ static void fold_is_for_parts(void **state)
 {
     const warprsa_kernel_timings timings = {
         2,
-        {{WARPRSA_CLASS_2048, WARPRSA_KERNEL_FOLD, 1000, 1, 1, 1},
-         {WARPRSA_CLASS_2048, "any", 1000, 2000, 3000, 7000}}};
+        {{WARPRSA_CLASS_2048, &warprsa_kernel_fold, 1000, 1, 1, 1},
+         {WARPRSA_CLASS_2048, &any, 1000, 2000, 3000, 7000}}};
 
-    assert_string_equal(
-        warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 500), "any");
+    assert_ptr_equal(warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 500),
+                     &any);
     assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_2048, 500) == 3.0);
     assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_2048, 0) == 0.0);
     assert_true(warprsa_fastest_ms(&timings, WARPRSA_CLASS_4096, 5) == 0.0);
@@ -107,8 +108,9 @@ static void fold_is_for_parts(void **state)
 /* Beyond a wave "narrow_fold" takes no step: its blocks share all powers. */
 static void narrow_fold_shares_evenly(void **state)
 {
+    const warprsa_kernel *const narrow = &warprsa_kernel_narrow_fold;
     const warprsa_kernel_timing timing = {
-        WARPRSA_CLASS_3072, WARPRSA_KERNEL_NARROW_FOLD, 1000, 1000, 2000, 3000};
+        WARPRSA_CLASS_3072, narrow, 1000, 1000, 2000, 3000};
 
     assert_true(warprsa_predict_ms(&timing, 500) == 2.0);
     assert_true(warprsa_predict_ms(&timing, 1000) == 3.0);
@@ -148,16 +150,17 @@ static void predicted_and_measured(void **state)
         {WARPRSA_CLASS_4096, 16384, 99.848, 77.990, 152.696},
         {WARPRSA_CLASS_4096, 65536, 389.900, 321.844, 595.382},
     };
-    static const char *const kernels[] = {"cooperative", "thread",
-                                          "low_latency"};
+    static const warprsa_kernel *const kernels[] = {
+        &warprsa_kernel_cooperative, &warprsa_kernel_thread,
+        &warprsa_kernel_low_latency};
     warprsa_kernel_timings timings;
 
     assert_true(warprsa_kernel_timings_known("NVIDIA H200", &timings));
     for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
         const double ms[] = {measured[i].cooperative, measured[i].thread,
                              measured[i].low_latency};
-        const char *chosen = warprsa_fastest_kernel(&timings, measured[i].size,
-                                                    measured[i].count);
+        const warprsa_kernel *chosen = warprsa_fastest_kernel(
+            &timings, measured[i].size, measured[i].count);
         double best = ms[0], taken = 0;
 
         for (int v = 0; v < 3; v++) {
@@ -168,15 +171,16 @@ static void predicted_and_measured(void **state)
 
             if (predicted < ms[v] * 5 / 6 || predicted > ms[v] * 7 / 6)
                 fail_msg("RSA class %d, %zu by %s: %f ms, measured %f",
-                         measured[i].size, measured[i].count, kernels[v],
+                         measured[i].size, measured[i].count, kernels[v]->name,
                          predicted, ms[v]);
             best = ms[v] < best ? ms[v] : best;
-            if (strcmp(chosen, kernels[v]) == 0)
+            if (chosen == kernels[v])
                 taken = ms[v];
         }
         if (taken > best * 1.02)
             fail_msg("RSA class %d, %zu: %s takes %f ms, the best %f",
-                     measured[i].size, measured[i].count, chosen, taken, best);
+                     measured[i].size, measured[i].count, chosen->name, taken,
+                     best);
     }
 }
 
@@ -200,12 +204,12 @@ static void known_devices(void **state)
 static void timings_that_cannot_be(void **state)
 {
     static const warprsa_kernel_timing bad[] = {
-        {WARPRSA_CLASS_2048, "other", 1000, 1, 2, 3},
-        {WARPRSA_CLASS_2048, "any", 999, 1, 2, 3},
-        {WARPRSA_CLASS_2048, "any", 1000, 0, 2, 3},
-        {WARPRSA_CLASS_2048, "any", 1000, 3, 2, 3},
-        {WARPRSA_CLASS_2048, "any", 1000, 1, 4, 3},
-        {WARPRSA_CLASS_2048, "any", 1000, 1, 2,
+        {WARPRSA_CLASS_2048, &other, 1000, 1, 2, 3},
+        {WARPRSA_CLASS_2048, &any, 999, 1, 2, 3},
+        {WARPRSA_CLASS_2048, &any, 1000, 0, 2, 3},
+        {WARPRSA_CLASS_2048, &any, 1000, 3, 2, 3},
+        {WARPRSA_CLASS_2048, &any, 1000, 1, 4, 3},
+        {WARPRSA_CLASS_2048, &any, 1000, 1, 2,
          WARPRSA_KERNEL_TIMING_US_MAX + 1},
     };
     warprsa_kernel_timings candidates = {0}, timings = {0};

@@ -1,15 +1,18 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The powers of narrow.h between stages in block arithmetic, as
- * gpu/kernels/narrow_fold/narrow_fold.cuh has them. Compiled three
- * times: with WARPRSA_NARROW_LIMBS=30 for RSA-3072, with 40 for RSA-4096.
+ * The powers of narrow.h between stages in block arithmetic, as narrow_fold.cuh
+ * has them. Included once by each of host_20.c, host_30.c and host_40.c, which
+ * define WARPRSA_NARROW_LIMBS: for RSA-2048, RSA-3072 and RSA-4096.
  */
+#ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_HOST_LIMBS_H
+#define WARPRSA_GPU_KERNELS_NARROW_FOLD_HOST_LIMBS_H
+
 #define WARPRSA_BLOCK_ARITH
 
-#include "gpu/kernels/narrow_fold/host_modexp.h"
-
 #include "gpu/kernels/narrow_fold/narrow_host.h"
+
+#include "gpu/kernels/narrow_fold/host_modexp.h"
 
 #if WARPRSA_NARROW_LIMBS == 20
 #define MODEXP warprsa_host_narrow_modexp_20
@@ -58,3 +61,5 @@ void MODEXP(warprsa_number *x, const warprsa_operation *op,
     explicit_bzero(samples, sizeof(samples));
     explicit_bzero(power, sizeof(power));
 }
+
+#endif
