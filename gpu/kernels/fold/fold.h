@@ -41,7 +41,7 @@
  * 3.54e9 for N = 30, but 4.71e9 for N = 40, which is too large. There every
  * second digit has 7 bits instead: (255 + 127 * 256) H = 2.36e9.
  *
- * Joined sums. With digits of 8 bits, x is below 2^32 + 2^48 + 2^64 - 2^62, as
+ * Joined sums. With digits of 8 bits, x is below 2^32 + 2^48 + 2^64 - 2^61, as
  * the third pair is at most 3.54e9 + 15 * 2^16 < 0.83 * 2^32. With digits of 8
  * and 7 bits, x is below 2^63. In both cases x + c + carry < 2^64.
  *
