@@ -207,6 +207,14 @@ WARPRSA_FN void warprsa_signed_row(uint64_t *s, double t, const double *v,
         double low = warprsa_fma_rz(
             t, v[i], (WARPRSA_SIGNED_HIGH + WARPRSA_SIGNED_LOW) - high);
 
+        WARPRSA_BOUND("Blocks of rows: Signed samples",
+                      fabs(t) <= 0x1p51 + 0x1p7 &&
+                          fabs(v[i]) <= 0x1p51 + 0x1p7);
+        WARPRSA_BOUND("Blocks of rows: Signed samples",
+                      high >= 0x1p104 && high < 0x1p105 && low >= 0x1p52 &&
+                          low < 0x1p53 &&
+                          warprsa_halves_are_exact(t, v[i], high, low,
+                                                   WARPRSA_SIGNED_HIGH));
         s[i] += warprsa_bits(low) + carried;
         carried = warprsa_bits(high);
     }
@@ -300,6 +308,11 @@ WARPRSA_FN void warprsa_signed_samples(warprsa_number *x,
              (0x1p53 + 0x1p51 + 0x1p31)) +
             warprsa_from_bits(0x4330000000000000ull |
                               ((uint32_t)carry ^ 0x80000000u));
+        WARPRSA_BOUND("Blocks of rows: Signed samples",
+                      warprsa_is_within(carry, 1 << 7));
+        WARPRSA_VERIFY_ONLY(for (int i = 0; i < limbs_per_thread; i++))
+        WARPRSA_BOUND("Blocks of rows: Signed samples",
+                      fabs(x->of[k][i]) <= 0x1p51 + 0x1p7);
     }
 }
 
@@ -359,6 +372,8 @@ WARPRSA_FN void warprsa_cut_block(warprsa_columns *c, warprsa_columns *s,
 
             c->of[k][i] = s->of[k][i] - start +
                           (i < limbs_per_thread ? WARPRSA_SAMPLE_HALF : 0);
+            WARPRSA_BOUND("Blocks of rows: Signed samples",
+                          warprsa_is_within(s->of[k][i] - start, 1ull << 59));
             s->of[k][i] = in ? start : s->of[k][i];
         }
     }
@@ -465,8 +480,11 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s,
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
-        for (int i = 0; i < limbs_per_thread; i++)
+        for (int i = 0; i < limbs_per_thread; i++) {
+            WARPRSA_BOUND("Blocks of rows: Signed samples",
+                          warprsa_is_within(s->of[k][i], 1ull << 59));
             s->of[k][i] += WARPRSA_SAMPLE_HALF;
+        }
     }
     warprsa_pass_carries(in, s, 1, base, block, threads_per_number,
                          limbs_per_thread, threads_per_request);
@@ -486,6 +504,8 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s,
 
         WARPRSA_UNROLL
         for (int i = 0; i < limbs_per_thread; i++) {
+            WARPRSA_BOUND("Blocks of rows: The last carry",
+                          !in_block || x.of[k][i] == 0);
             own.of[k][i] = in_block ? 0 : x.of[k][i];
             window[2 * threads_per_number * i + lane] = own.of[k][i];
             window[2 * threads_per_number * i + threads_per_number + lane] =
@@ -496,6 +516,76 @@ WARPRSA_FN void warprsa_block_result(warprsa_columns *s,
     }
     warprsa_sync_lanes();
 }
+
+#ifdef WARPRSA_VERIFIES
+/* A number of each half in the exchange buffer: the prime in its window, or a
+ * multiplier. */
+static inline warprsa_values
+warprsa_values_in_exchange(warprsa_exchange exchange, int which, int limbs,
+                           int threads_per_number, int limbs_per_thread,
+                           int threads_per_request)
+{
+    const int all = threads_per_number * limbs_per_thread;
+    warprsa_values values = {{0}};
+
+    for (int k = 0; k < threads_per_request; k += threads_per_number) {
+        const double *of =
+            warprsa_exchange_array(exchange, k, which, threads_per_number,
+                                   limbs_per_thread, threads_per_request);
+        long double value = 0;
+
+        for (int i = all - 1; i >= 0; i--) {
+            const int lane = i / limbs_per_thread, at = i % limbs_per_thread;
+
+            value = value * 0x1p52L +
+                    of[which == WARPRSA_EXCHANGE_P
+                           ? 2 * threads_per_number * at + lane
+                           : warprsa_multiplier_at(lane, at, limbs,
+                                                   threads_per_number,
+                                                   limbs_per_thread)];
+        }
+        values.of[k / threads_per_number] = value;
+    }
+    return values;
+}
+
+/* a b / R of A and a multiplier. */
+static inline warprsa_values
+warprsa_products_in_exchange(warprsa_exchange exchange, int multiplier,
+                             int limbs, int threads_per_number,
+                             int limbs_per_thread, int threads_per_request)
+{
+    const warprsa_values b = warprsa_values_in_exchange(
+        exchange, multiplier, limbs, threads_per_number, limbs_per_thread,
+        threads_per_request);
+    warprsa_values a = warprsa_values_in_exchange(
+        exchange, WARPRSA_EXCHANGE_A_MULTIPLIER, limbs, threads_per_number,
+        limbs_per_thread, threads_per_request);
+
+    for (int i = 0; i < threads_per_request / threads_per_number; i++)
+        a.of[i] *= b.of[i] / warprsa_power_of_two(52 * limbs);
+    return a;
+}
+
+/* Whether A is within `times` P of numbers, or of zero. */
+static inline int
+warprsa_exchange_is_near(warprsa_exchange exchange, const warprsa_values *to,
+                         long double times, int limbs, int threads_per_number,
+                         int limbs_per_thread, int threads_per_request)
+{
+    const warprsa_values a = warprsa_values_in_exchange(
+        exchange, WARPRSA_EXCHANGE_A_MULTIPLIER, limbs, threads_per_number,
+        limbs_per_thread, threads_per_request);
+    const warprsa_values p = warprsa_values_in_exchange(
+        exchange, WARPRSA_EXCHANGE_P, limbs, threads_per_number,
+        limbs_per_thread, threads_per_request);
+
+    for (int i = 0; i < threads_per_request / threads_per_number; i++)
+        if (!(fabsl(a.of[i] - (to != NULL ? to->of[i] : 0)) < times * p.of[i]))
+            return 0;
+    return 1;
+}
+#endif
 
 /* A = A times the samples at `multiplier` (A_MULTIPLIER or B_MULTIPLIER), all
  * in the exchange buffer. Inlined. */
@@ -509,6 +599,10 @@ WARPRSA_FN void warprsa_block_mont_mul(warprsa_exchange exchange,
     const int all = limbs + WARPRSA_BLOCK_ZEROS(limbs);
     warprsa_columns s;
 
+    WARPRSA_VERIFY_ONLY(const warprsa_values product =
+                            warprsa_products_in_exchange(
+                                exchange, multiplier, limbs, threads_per_number,
+                                limbs_per_thread, threads_per_request));
     WARPRSA_EACH_LANE (k, threads_per_request) {
         WARPRSA_UNROLL
         for (int i = 0; i <= limbs_per_thread; i++)
@@ -527,6 +621,14 @@ WARPRSA_FN void warprsa_block_mont_mul(warprsa_exchange exchange,
                               threads_per_request);
     warprsa_block_result(&s, exchange, limbs, block, threads_per_number,
                          limbs_per_thread, threads_per_request);
+    WARPRSA_BOUND("Blocks of rows: Bounds",
+                  warprsa_exchange_is_near(exchange, &product, 1.01L, limbs,
+                                           threads_per_number, limbs_per_thread,
+                                           threads_per_request));
+    WARPRSA_BOUND("Blocks of rows: Bounds",
+                  warprsa_exchange_is_near(exchange, NULL, 2.01L, limbs,
+                                           threads_per_number, limbs_per_thread,
+                                           threads_per_request));
 }
 
 /* The same as a function of its own, for callers in which its time matters
@@ -564,6 +666,9 @@ WARPRSA_FN void warprsa_make_signed(warprsa_number *r, const warprsa_number *x,
         WARPRSA_UNROLL
         for (int i = 0; i < limbs_per_thread; i++)
             c.of[k][i] = (uint64_t)(int64_t)x->of[k][i] + WARPRSA_SAMPLE_HALF;
+        WARPRSA_VERIFY_ONLY(for (int i = 0; i < limbs_per_thread; i++))
+        WARPRSA_BOUND("Blocks of rows: Signed samples",
+                      fabs(x->of[k][i]) <= 0x1p53);
         c.of[k][limbs_per_thread] = 0;
     }
     warprsa_pass_carries(in, &c, 1, 0, limbs_per_thread, threads_per_number,

@@ -57,6 +57,11 @@ WARPRSA_FN void warprsa_pass_lane_carries(warprsa_columns *s, int64_t *over,
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
         passed[k] = (uint64_t)over[k] + WARPRSA_LANE_OFFSET;
+        WARPRSA_BOUND("Exact carries",
+                      warprsa_lane_in_number(k, threads_per_number,
+                                             threads_per_request) ==
+                              threads_per_number - 1 ||
+                          passed[k] <= WARPRSA_SAMPLE_MASK);
     }
     warprsa_rotate(passed, passed, -1, threads_per_number, threads_per_request);
     WARPRSA_EACH_LANE (k, threads_per_request) {
@@ -71,6 +76,10 @@ WARPRSA_FN void warprsa_pass_lane_carries(warprsa_columns *s, int64_t *over,
         WARPRSA_UNROLL
         for (int i = 0; i < limbs_per_thread; i++)
             full[k] &= s->of[k][i] == WARPRSA_SAMPLE_MASK;
+        WARPRSA_BOUND(
+            "Exact carries",
+            (carry[k] == 0 || carry[k] == 1) &&
+                (carry[k] == 0 || s->of[k][0] <= WARPRSA_SAMPLE_MASK - 1));
     }
     warprsa_carry_in(in, made, full, threads_per_number, threads_per_request);
     WARPRSA_EACH_LANE (k, threads_per_request) {
@@ -79,6 +88,7 @@ WARPRSA_FN void warprsa_pass_lane_carries(warprsa_columns *s, int64_t *over,
     }
     warprsa_resolve_lanes(s, carry, limbs_per_thread, threads_per_request);
     WARPRSA_EACH_LANE (k, threads_per_request) {
+        WARPRSA_BOUND("Exact carries", carry[k] == (int64_t)(full[k] & in[k]));
         passed[k] = (uint64_t)over[k];
     }
     warprsa_broadcast(passed, passed, threads_per_number - 1,
@@ -97,6 +107,9 @@ WARPRSA_FN void warprsa_normalise(warprsa_number *r, warprsa_columns *s,
                                   const int threads_per_request)
 {
     WARPRSA_EACH_LANE (k, threads_per_request) {
+        WARPRSA_VERIFY_ONLY(for (int i = 0; i < limbs_per_thread; i++))
+        WARPRSA_BOUND("Exact carries",
+                      warprsa_is_within(s->of[k][i], (1ull << 62) - 1));
         if (warprsa_lane_in_number(k, threads_per_number,
                                    threads_per_request) != 0)
             s->of[k][0] -= WARPRSA_LANE_OFFSET;
@@ -190,13 +203,21 @@ WARPRSA_FN void warprsa_reduce(warprsa_number *r, const warprsa_number *a,
     warprsa_subtract(r, a, p, 0, over, threads_per_number, limbs_per_thread,
                      threads_per_request);
 #ifdef WARPRSA_BLOCK_ARITH
+    WARPRSA_BOUND("Blocks of rows: Bounds",
+                  warprsa_all_over(over, -1, 0, threads_per_request));
     warprsa_add_if_negative(r, r, p, 2, over, threads_per_number,
                             limbs_per_thread, threads_per_request);
+#else
+    WARPRSA_BOUND("Exact carries",
+                  warprsa_all_over(over, 0, 0, threads_per_request));
 #endif
     WARPRSA_ROLLED
     for (uint64_t factor = 2; factor > 0; factor--)
         warprsa_take_off(r, p, factor, threads_per_number, limbs_per_thread,
                          threads_per_request);
+    WARPRSA_BOUND("Exact carries",
+                  warprsa_are_reduced(r, p, threads_per_number,
+                                      limbs_per_thread, threads_per_request));
 }
 
 /*
@@ -231,6 +252,8 @@ WARPRSA_FN void warprsa_add(warprsa_number *r, const warprsa_number *a,
     }
     warprsa_normalise(r, &s, over, threads_per_number, limbs_per_thread,
                       threads_per_request);
+    WARPRSA_BOUND("Exact carries",
+                  warprsa_all_over(over, 0, 0, threads_per_request));
 #endif
 }
 

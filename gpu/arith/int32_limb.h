@@ -30,6 +30,7 @@
 
 #include "gpu/arith/int32_key.h"
 #include "gpu/arith/lanes.h"
+#include "gpu/arith/verify.h"
 
 #define WARPRSA_SAMPLE_BITS          32
 #define WARPRSA_SAMPLE_MASK          0xFFFFFFFFull
@@ -54,6 +55,8 @@ typedef struct warprsa_int32_modulus {
     warprsa_number p;
     uint32_t n0inv[WARPRSA_LANES_EMULATED]; /* -1/P mod 2^32 */
 } warprsa_modulus;
+
+#include "gpu/arith/verify_number.h"
 
 typedef warprsa_int32_key warprsa_operation_key;
 typedef warprsa_int32_half warprsa_operation_half;
@@ -170,6 +173,8 @@ WARPRSA_FN void warprsa_mad_chain(uint32_t *sum, const uint32_t *v, uint32_t t,
         sum[i + 1] = (uint32_t)(x >> 32);
         carry = (uint64_t)(x >> 64);
     }
+    WARPRSA_BOUND("Limbs of 32 bits: Carry words",
+                  carry <= 1 && sum[2 * pairs] + carry <= 4);
     sum[2 * pairs] += (uint32_t)carry;
 #endif
 }
@@ -292,6 +297,12 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_sums *s,
         for (int i = 0; i < limbs_per_thread; i++)
             r->of[k][i] = s->even[k][i];
         up[k] = s->even[k][limbs_per_thread];
+        WARPRSA_BOUND("Limbs of 32 bits: Carry words",
+                      up[k] <= (warprsa_lane_in_number(k, threads_per_number,
+                                                       threads_per_request) ==
+                                        threads_per_number - 1
+                                    ? 0
+                                    : 2));
     }
     if (threads_per_number == 1)
         return;
@@ -345,6 +356,9 @@ WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
 {
     warprsa_sums s;
 
+    WARPRSA_VERIFY_ONLY(const warprsa_values product = warprsa_products_of(
+                            a, b, limbs, threads_per_number, limbs_per_thread,
+                            threads_per_request));
     warprsa_start_sums(&s, limbs_per_thread, threads_per_request);
     WARPRSA_ROLLED
     for (int lane = 0; lane * limbs_per_thread < limbs; lane++) {
@@ -369,6 +383,14 @@ WARPRSA_FN void warprsa_mont_mul(warprsa_number *r, const warprsa_number *a,
     }
     warprsa_resolve(r, &s, threads_per_number, limbs_per_thread,
                     threads_per_request);
+    WARPRSA_BOUND("Limbs of 32 bits: Bound",
+                  warprsa_are_below(r, &product, 1, &m->p, limbs,
+                                    threads_per_number, limbs_per_thread,
+                                    threads_per_request));
+    WARPRSA_BOUND("Limbs of 32 bits: Bound",
+                  warprsa_are_below(r, NULL, 3, &m->p, limbs,
+                                    threads_per_number, limbs_per_thread,
+                                    threads_per_request));
 }
 
 /* r = 2 a for a below R / 2, without the bit that each lane takes over from the
@@ -454,6 +476,9 @@ WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
     warprsa_number twice;
     warprsa_sums s;
 
+    WARPRSA_VERIFY_ONLY(const warprsa_values product = warprsa_products_of(
+                            a, a, limbs, threads_per_number, limbs_per_thread,
+                            threads_per_request));
     warprsa_start_sums(&s, limbs_per_thread, threads_per_request);
     warprsa_double(&twice, carried, a, threads_per_number, limbs_per_thread,
                    threads_per_request);
@@ -485,6 +510,14 @@ WARPRSA_FN void warprsa_mont_sqr(warprsa_number *r, const warprsa_number *a,
     }
     warprsa_resolve(r, &s, threads_per_number, limbs_per_thread,
                     threads_per_request);
+    WARPRSA_BOUND("Limbs of 32 bits: Bound",
+                  warprsa_are_below(r, &product, 1, &m->p, limbs,
+                                    threads_per_number, limbs_per_thread,
+                                    threads_per_request));
+    WARPRSA_BOUND("Limbs of 32 bits: Bound",
+                  warprsa_are_below(r, NULL, 3, &m->p, limbs,
+                                    threads_per_number, limbs_per_thread,
+                                    threads_per_request));
 }
 
 #endif

@@ -35,10 +35,12 @@
  * the compiler may not count on it, as in tests, this compiles a function a
  * second time for processors that have it, and picks one when the program is
  * loaded. The choice needs an ifunc resolver, which the sanitizers do not
- * survive, and clang does not flatten the clones that it makes.
+ * survive, and clang does not flatten the clones that it makes. Flattened
+ * functions full of assertions (verify.h) would take minutes to compile.
  */
 #if defined(__clang__) || defined(__SANITIZE_ADDRESS__) ||                     \
-    defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+    defined(__SANITIZE_THREAD__) || !defined(__x86_64__) ||                    \
+    defined(WARPRSA_VERIFY)
 #define WARPRSA_WITH_FMA
 #elif defined(__FMA__)
 #define WARPRSA_WITH_FMA __attribute__((flatten))

@@ -76,6 +76,10 @@ WARPRSA_FN void warprsa_blind_exponent(const warprsa_operation *op, int which,
 
     WARPRSA_ROLLED
     for (int i = 0; i < words; i++) {
+        WARPRSA_BOUND("The private operation: Blinded exponents",
+                      (unsigned __int128)k * half->p_minus_1[i] +
+                              half->exponent[i] + sum <=
+                          UINT64_MAX);
         sum += k * half->p_minus_1[i] + half->exponent[i];
         blinded[i] = (uint32_t)sum;
         sum >>= 32;

@@ -31,6 +31,7 @@
 
 #include "gpu/arith/lanes.h"
 #include "gpu/arith/prepared_key.h"
+#include "gpu/arith/verify.h"
 
 #define WARPRSA_SAMPLE_BITS          52
 #define WARPRSA_SAMPLE_MASK          0xFFFFFFFFFFFFFull
@@ -96,6 +97,8 @@ typedef struct warprsa_modulus {
     warprsa_exchange exchange; /* holds the constants of both primes */
 #endif
 } warprsa_modulus;
+
+#include "gpu/arith/verify_number.h"
 
 /* a * b + c, rounded toward zero. On the host fma() rounds by the mode in
  * force, which the engine sets with fesetround(). */
@@ -184,6 +187,13 @@ WARPRSA_FN void warprsa_row(uint64_t *s, double t, const double *v,
         double high = warprsa_fma_rz(t, v[i], 0x1p104);
         double low = warprsa_fma_rz(t, v[i], (0x1p104 + 0x1p52) - high);
 
+        WARPRSA_BOUND("A product of two samples in two halves: A sample may be "
+                      "2^52",
+                      t >= 0 && t <= 0x1p52 && v[i] >= 0 && v[i] <= 0x1p52);
+        WARPRSA_BOUND(
+            "A product of two samples in two halves",
+            high >= 0x1p104 && high <= 0x1p105 && low < 0x1p53 &&
+                warprsa_halves_are_exact(t, v[i], high, low, 0x1p104));
         s[i] += warprsa_bits(low) + carried;
         carried = warprsa_bits(high);
     }
@@ -223,6 +233,9 @@ WARPRSA_FN void warprsa_shift_columns(warprsa_columns *s,
         uint64_t lane = (uint64_t)warprsa_lane(k, threads_per_request) &
                         (uint64_t)(threads_per_number - 1);
 
+        WARPRSA_BOUND("A product of two samples in two halves: Columns do not "
+                      "overflow",
+                      s->of[k][0] < 1ull << 58);
         down[k] = lane != 0 ? s->of[k][0] & WARPRSA_SAMPLE_MASK : 0;
     }
     warprsa_rotate(down, down, 1, threads_per_number, threads_per_request);
@@ -286,6 +299,10 @@ WARPRSA_FN void warprsa_mont_mul_row(warprsa_columns *s, const double *t,
             double high = warprsa_fma_rz(x[k], m->n0inv[k], 0x1p104);
             double q = warprsa_fma_rz(x[k], m->n0inv[k], 0x1p104 - high);
 
+            WARPRSA_BOUND("Montgomery multiplication by rows",
+                          (uint64_t)q ==
+                              (((uint64_t)x[k] * (uint64_t)m->n0inv[k]) &
+                               WARPRSA_SAMPLE_MASK));
             warprsa_row(s->of[k], q, m->p.of[k], limbs_per_thread);
             /* The lowest column was not started for this low half. */
             s->of[k][0] += warprsa_column_start(0, 1);
@@ -316,6 +333,10 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
     uint64_t up[WARPRSA_LANES_EMULATED];
 
     WARPRSA_EACH_LANE (k, threads_per_request) {
+        WARPRSA_VERIFY_ONLY(for (int i = 0; i < limbs_per_thread; i++))
+        WARPRSA_BOUND("A product of two samples in two halves: Columns do not "
+                      "overflow",
+                      s->of[k][i] < 1ull << 58);
         WARPRSA_UNROLL
         for (int i = 1; i < limbs_per_thread; i++) {
             s->of[k][i] += s->of[k][i - 1] >> 52;
@@ -323,6 +344,12 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
         }
         up[k] = s->of[k][limbs_per_thread - 1] >> 52;
         s->of[k][limbs_per_thread - 1] &= WARPRSA_SAMPLE_MASK;
+        WARPRSA_BOUND("Montgomery multiplication by rows: Carries",
+                      up[k] < (warprsa_lane_in_number(k, threads_per_number,
+                                                      threads_per_request) ==
+                                       threads_per_number - 1
+                                   ? 1
+                                   : 1 << 12));
     }
     warprsa_rotate(up, up, -1, threads_per_number, threads_per_request);
     WARPRSA_EACH_LANE (k, threads_per_request) {
@@ -334,6 +361,8 @@ WARPRSA_FN void warprsa_resolve(warprsa_number *r, warprsa_columns *s,
 
         s->of[k][0] += in;
         s->of[k][1] += s->of[k][0] >> 52;
+        WARPRSA_BOUND("Montgomery multiplication by rows: Carries",
+                      s->of[k][0] >> 52 <= 1 && s->of[k][1] <= 1ull << 52);
         s->of[k][0] &= WARPRSA_SAMPLE_MASK;
         WARPRSA_UNROLL
         for (int i = 0; i < limbs_per_thread; i++)
@@ -392,6 +421,9 @@ WARPRSA_FN void warprsa_mont_mul_by_rows(
 {
     warprsa_columns s;
 
+    WARPRSA_VERIFY_ONLY(const warprsa_values product = warprsa_products_of(
+                            a, b, limbs, threads_per_number, limbs_per_thread,
+                            threads_per_request));
     warprsa_start_columns(&s, limbs_per_thread, threads_per_request);
     WARPRSA_ROLLED
     for (int lane = 0; lane * limbs_per_thread < limbs; lane++) {
@@ -414,6 +446,14 @@ WARPRSA_FN void warprsa_mont_mul_by_rows(
     warprsa_finish_columns(&s, limbs_per_thread, threads_per_request);
     warprsa_resolve(r, &s, threads_per_number, limbs_per_thread,
                     threads_per_request);
+    WARPRSA_BOUND("Montgomery multiplication by rows: Bound",
+                  warprsa_are_below(r, &product, 2, &m->p, limbs,
+                                    threads_per_number, limbs_per_thread,
+                                    threads_per_request));
+    WARPRSA_BOUND("Montgomery multiplication by rows: Bound",
+                  warprsa_are_below(r, NULL, 3, &m->p, limbs,
+                                    threads_per_number, limbs_per_thread,
+                                    threads_per_request));
 }
 
 #ifndef WARPRSA_BLOCK_ARITH

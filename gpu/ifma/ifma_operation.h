@@ -130,6 +130,10 @@ static void blind_exponent(const operation *op, int which, int lane)
     uint64_t sum = 0;
 
     for (int i = 0; i < words; i++) {
+        WARPRSA_BOUND("The private operation: Blinded exponents",
+                      (unsigned __int128)k * half->p_minus_1[i] +
+                              half->exponent[i] + sum <=
+                          UINT64_MAX);
         sum += k * half->p_minus_1[i] + half->exponent[i];
         blinded[i][lane] = (uint32_t)sum;
         sum >>= 32;
@@ -151,6 +155,8 @@ static void split(warprsa_vector *x, const warprsa_vector *y,
     mont_reduce(x, w->columns, m);
     LOAD_HALF(w->constant, op, r3, which);
     mont_mul(x, x, w->constant, m, w->columns);
+    WARPRSA_BOUND("Eight numbers at once: Bounds",
+                  warprsa_vectors_are_below(x, NULL, 3, m->p, LIMBS));
 }
 
 /* w->r = r and w->power = r^(e-1): random ones, or the squares of those that
@@ -218,7 +224,13 @@ NOINLINE void product_by_entry(warprsa_vector *t, const warprsa_vector *x,
 NOINLINE void reduce_half(warprsa_vector *r, const warprsa_vector *t,
                           const warprsa_vector_modulus *m)
 {
+    WARPRSA_VERIFY_ONLY(const warprsa_values product = warprsa_vector_values(
+                            t, LIMBS + HALF, UINT64_MAX, 52 * HALF));
+    WARPRSA_BOUND("Eight numbers at once: Columns",
+                  warprsa_vectors_hold(t, LIMBS + HALF, 1ull << 61, 0));
     warprsa_reduce_in_registers(r, t, m, HALF, LIMBS, NULL, 0);
+    WARPRSA_BOUND("Eight numbers at once: Products with an entry of the table",
+                  warprsa_vectors_are_below(r, &product, 2, m->p, LIMBS));
 }
 
 /* mont_reduce() of short numbers that reads HALF samples of entry `digit` of
@@ -267,6 +279,9 @@ static void multiply_by_entry(warprsa_vector *x, const warprsa_vector *entry,
     } else {
         mont_mul(x, x, entry, m, columns);
     }
+    WARPRSA_BOUND("Eight numbers at once: Products with an entry of the table",
+                  warprsa_vectors_are_below(x, NULL, TILES == 1 ? 4.5L : 2.7L,
+                                            m->p, LIMBS));
 }
 
 /* x = x^(2^WARPRSA_WINDOW), and w->entry = entry `digit` of each lane. Of short
@@ -288,6 +303,9 @@ static void square_and_read(workspace *w, int which,
                            table + i * HALF, digit);
         else
             mont_reduce(x, w->columns, m);
+        WARPRSA_BOUND("Eight numbers at once: Bounds",
+                      warprsa_vectors_are_below(x, NULL, i == 0 ? 2.7L : 2.3L,
+                                                m->p, LIMBS));
     }
 }
 
@@ -362,6 +380,24 @@ static void unblind(const operation *op, int which)
     reduce(x, m->p, w->part);
 }
 
+#ifdef WARPRSA_VERIFIES
+/* Whether s < p q, as nearly as long doubles tell. */
+static int is_below_n(const warprsa_vector *s, const warprsa_vector_modulus *m)
+{
+    const warprsa_values of_s =
+        warprsa_vector_values(s, FULL, UINT64_MAX, 52 * LIMBS);
+    const warprsa_values p =
+        warprsa_vector_values(m[0].p, LIMBS, UINT64_MAX, 52 * LIMBS);
+    const warprsa_values q =
+        warprsa_vector_values(m[1].p, LIMBS, UINT64_MAX, 0);
+
+    for (int lane = 0; lane < WARPRSA_LANES; lane++)
+        if (!(of_s.of[lane] <= p.of[lane] * q.of[lane] * (1 + 0x1p-40L)))
+            return 0;
+    return 1;
+}
+#endif
+
 /* Garner's recombination: s = s_q + q h with h = (s_p - s_q) / q mod p. q h +
  * s_q <= q (p - 1) + q - 1 < n: the plain product is the result. */
 static void recombine(const operation *op)
@@ -385,7 +421,11 @@ static void recombine(const operation *op)
     product(w->columns, h, w->modulus[1].p);
     for (int i = 0; i < LIMBS; i++)
         w->columns[i] += w->x[1][i];
+    WARPRSA_BOUND("Eight numbers at once: Columns",
+                  warprsa_vectors_hold(w->columns, FULL, 1ull << 61, 0));
     normalise(w->result, w->columns, FULL);
+    WARPRSA_BOUND("The private operation: Garner modulo n",
+                  is_below_n(w->result, w->modulus));
 }
 
 /* All ones in the lanes where s^e is not the input modulo this prime; the

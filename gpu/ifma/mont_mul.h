@@ -445,6 +445,8 @@ WARPRSA_VECTOR_FN void warprsa_last_row(warprsa_vector *r,
     warprsa_vector carry =
         warprsa_add_low(t[0], q, m->p[0]) >> WARPRSA_SAMPLE_BITS;
 
+    WARPRSA_BOUND("Eight numbers at once: Columns",
+                  warprsa_vectors_hold(t, limbs + 1, 1ull << 61, 0));
     WARPRSA_UNROLLED
     for (int j = 0; j < limbs; j++) {
         warprsa_vector sum = warprsa_add_high(t[j + 1], q, m->p[j]);
@@ -454,6 +456,9 @@ WARPRSA_VECTOR_FN void warprsa_last_row(warprsa_vector *r,
         r[j] = sum + carry;
         carry = r[j] >> WARPRSA_SAMPLE_BITS;
     }
+    WARPRSA_BOUND("Eight numbers at once: Columns",
+                  warprsa_vectors_hold(r, limbs, 1ull << 61, 0) &&
+                      warprsa_vectors_hold(&carry, 1, 1, 0));
 }
 
 /* r = t / 2^(52 rows) mod P, with all of its columns in registers. Beside all

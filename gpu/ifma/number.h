@@ -103,8 +103,14 @@ NOINLINE void square(warprsa_vector *t, const warprsa_vector *a)
 NOINLINE void mont_reduce(warprsa_vector *r, warprsa_vector *t,
                           const warprsa_vector_modulus *m)
 {
+    WARPRSA_VERIFY_ONLY(const warprsa_values product = warprsa_vector_values(
+                            t, FULL, UINT64_MAX, 52 * LIMBS));
+    WARPRSA_BOUND("Eight numbers at once: Columns",
+                  warprsa_vectors_hold(t, FULL, 1ull << 61, 0));
     if (TILES == 1) {
         warprsa_reduce_in_registers(r, t, m, LIMBS, LIMBS, NULL, 0);
+        WARPRSA_BOUND("Eight numbers at once: Bounds",
+                      warprsa_vectors_are_below(r, &product, 2, m->p, LIMBS));
         return;
     }
     for (int from = 0; from < LIMBS; from += TILE) {
@@ -116,6 +122,8 @@ NOINLINE void mont_reduce(warprsa_vector *r, warprsa_vector *t,
                      last);
     }
     warprsa_last_row(r, t + LIMBS - 1, m, LIMBS);
+    WARPRSA_BOUND("Eight numbers at once: Bounds",
+                  warprsa_vectors_are_below(r, &product, 2, m->p, LIMBS));
 }
 
 /* r may be a or b. */
@@ -150,6 +158,8 @@ static warprsa_vector normalise(warprsa_vector *r, const warprsa_vector *s,
 {
     warprsa_vector carry = {0};
 
+    WARPRSA_BOUND("Exact carries",
+                  warprsa_vectors_hold(s, count, 1ull << 62, 1));
     for (int i = 0; i < count; i++) {
         carry += s[i];
         r[i] = carry & WARPRSA_SAMPLE_MASK;
@@ -171,6 +181,8 @@ static void reduce(warprsa_vector *x, const warprsa_vector *p,
                    warprsa_vector *scratch)
 {
     cut(x);
+    WARPRSA_BOUND("Eight numbers at once: Bounds",
+                  warprsa_vectors_are_below(x, NULL, 8, p, LIMBS));
     for (uint64_t factor = 4; factor > 0; factor /= 2) {
         warprsa_vector negative;
 
@@ -180,6 +192,8 @@ static void reduce(warprsa_vector *x, const warprsa_vector *p,
         for (int i = 0; i < LIMBS; i++)
             x[i] = warprsa_choose_lane(negative, x[i], scratch[i]);
     }
+    WARPRSA_BOUND("Eight numbers at once: Bounds",
+                  warprsa_vectors_are_below(x, NULL, 1, p, LIMBS));
 }
 
 /* A lane of a number of LIMBS samples. */

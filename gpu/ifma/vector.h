@@ -25,7 +25,7 @@ typedef int64_t warprsa_signed_vector __attribute__((vector_size(64)));
 
 /* Where the time does not count, and in builds with sanitizers, whose code for
  * thousands of products in a row would take minutes to compile, loops stay
- * loops. */
+ * loops; likewise with assertions in them. */
 #ifdef __has_feature
 #define WARPRSA_SANITIZED                                                      \
     (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
@@ -35,7 +35,7 @@ typedef int64_t warprsa_signed_vector __attribute__((vector_size(64)));
 #define WARPRSA_SANITIZED 0
 #endif
 #if defined(WARPRSA_IFMA_PORTABLE) || WARPRSA_SANITIZED ||                     \
-    !defined(__OPTIMIZE__)
+    defined(WARPRSA_VERIFIES) || !defined(__OPTIMIZE__)
 #define WARPRSA_VECTOR_FN static inline
 #define WARPRSA_UNROLLED
 #define WARPRSA_LOOPED
@@ -150,6 +150,54 @@ WARPRSA_VECTOR_FN void warprsa_keep(warprsa_vector *kept, warprsa_lanes here,
 }
 
 #define WARPRSA_LOADED(x) (void)(x)
+#endif
+
+#ifdef WARPRSA_VERIFIES
+/* Whether `count` vectors are below `bound` in each lane; in two's complement
+ * within it, if they are signed. */
+static inline int warprsa_vectors_hold(const warprsa_vector *x, int count,
+                                       uint64_t bound, int is_signed)
+{
+    for (int i = 0; i < count; i++)
+        for (int lane = 0; lane < WARPRSA_LANES; lane++)
+            if (is_signed ? !warprsa_is_within(x[i][lane], bound - 1)
+                          : x[i][lane] >= bound)
+                return 0;
+    return 1;
+}
+
+/* The numbers that are `count` columns, divided by 2^bits. */
+static inline warprsa_values warprsa_vector_values(const warprsa_vector *x,
+                                                   int count, uint64_t mask,
+                                                   int bits)
+{
+    const long double divisor = warprsa_power_of_two(bits);
+    warprsa_values values = {{0}};
+
+    for (int lane = 0; lane < WARPRSA_LANES; lane++) {
+        for (int i = count - 1; i >= 0; i--)
+            values.of[lane] = values.of[lane] * 0x1p52L + (x[i][lane] & mask);
+        values.of[lane] /= divisor;
+    }
+    return values;
+}
+
+/* Whether x < more + times P in each lane. */
+static inline int warprsa_vectors_are_below(const warprsa_vector *x,
+                                            const warprsa_values *more,
+                                            long double times,
+                                            const warprsa_vector *p, int limbs)
+{
+    const warprsa_values a =
+        warprsa_vector_values(x, limbs, WARPRSA_SAMPLE_MASK, 0);
+    const warprsa_values b = warprsa_vector_values(p, limbs, UINT64_MAX, 0);
+
+    for (int lane = 0; lane < WARPRSA_LANES; lane++)
+        if (!(a.of[lane] < (more != NULL ? more->of[lane] : 0) +
+                               (times + 0x1p-40L) * b.of[lane]))
+            return 0;
+    return 1;
+}
 #endif
 
 /* The integer that a sample in double precision holds. To a signed integer that

@@ -80,10 +80,80 @@
 #define WARPRSA_FOLD_MATRIX_BYTES(limbs)                                       \
     (WARPRSA_FOLD_CHUNKS(limbs) * WARPRSA_FOLD_CHUNK_BYTES(limbs))
 
+#ifdef WARPRSA_VERIFIES
+/* The most that the bytes of the upper columns may sum up to, H above. */
+static inline uint32_t warprsa_fold_most_bytes(const int limbs)
+{
+    return (uint32_t)(limbs * (7 * 255 + (3 * limbs + 3) / 16) + 255 + 1);
+}
+
+/* Whether a column is within its bounds: of a product, biased, or of a number
+ * that is to be folded. */
+static inline int warprsa_fold_column_holds(uint64_t column, int index,
+                                            const int limbs)
+{
+    return index == 2 * limbs - 1 ? column <= 1ull << 52
+           : index == 2 * limbs - 2
+               ? (column <= 1ull << 52 || column >> 54 == 4)
+               : column <= (3ull * (uint64_t)limbs + 3) << 52;
+}
+
+/* Whether the upper columns that are folded are within their bounds. */
+static inline int warprsa_fold_bytes_hold(const uint64_t *upper,
+                                          const int limbs)
+{
+    uint32_t sum = 0;
+
+    for (int k = 0; k < 8 * limbs; k++)
+        sum += upper[k / 8] >> (k % 8 * 8) & 0xFF;
+    for (int c = 0; c < limbs - 2; c++)
+        if (upper[c] >> 56 > (uint64_t)(3 * limbs + 3) / 16)
+            return 0;
+    return upper[limbs - 2] >> 56 <= 1 && sum <= warprsa_fold_most_bytes(limbs);
+}
+
+/* Whether sample `index` of a result is within the bounds of an operand. */
+static inline int warprsa_fold_sample_holds(double sample, int index,
+                                            const int limbs)
+{
+    const double most = limbs == 20   ? 2586638741762875.0 /* 2^51.2 */
+                        : limbs == 30 ? 32828179945388.0   /* 2^44.9 */
+                                      : 18854838150407.0;  /* 2^44.1 */
+
+    return sample >= 0 && (index == limbs - 1       ? sample < most
+                           : index == limbs / 2 - 1 ? sample < 0x1p52
+                                                    : sample <= 0x1p52);
+}
+
+static inline int warprsa_fold_number_holds(const double *a, const int limbs)
+{
+    for (int i = 0; i < limbs; i++)
+        if (!warprsa_fold_sample_holds(a[i], i, limbs))
+            return 0;
+    return 1;
+}
+
+/* Whether a < p, exactly, of samples below 2^52. */
+static inline int warprsa_fold_is_below(const double *a, const double *p,
+                                        const int limbs)
+{
+    int i = limbs - 1;
+
+    while (i > 0 && a[i] == p[i])
+        i--;
+    return a[i] < p[i];
+}
+#endif
+
 /* The step `top` above: moves bits 44 and up of column N - 1 into the upper
  * columns. */
 WARPRSA_FN void warprsa_fold_top(uint64_t *s, const int limbs)
 {
+    WARPRSA_VERIFY_ONLY(for (int c = 0; c < 2 * limbs; c++))
+    WARPRSA_BOUND("Karatsuba's step: The largest column",
+                  warprsa_fold_column_holds(s[c], c, limbs));
+    WARPRSA_BOUND("The fold: no Montgomery form: The sum of the bytes",
+                  s[limbs - 1] >> 52 < 1 << 12);
     s[limbs] += s[limbs - 1] >> 52;
     s[2 * limbs - 1] |= (s[limbs - 1] >> 44 & 0xFF) << 56;
     s[limbs - 1] &= (1ull << 44) - 1;
@@ -148,6 +218,19 @@ WARPRSA_FN uint64_t warprsa_fold_join(const uint32_t *d, uint32_t *over,
                                                limbs <= 30 ? 1 << 16 : 1 << 15,
                                                d[5] * 256 + d[4]);
 
+    WARPRSA_BOUND("The fold: no Montgomery form: Digit sums fit 32 bits",
+                  *over < 1 << 21 &&
+                      (uint64_t)d[1] * 256 + d[0] + *over <= UINT32_MAX &&
+                      (uint64_t)d[3] * 256 + d[2] <= UINT32_MAX &&
+                      (uint64_t)d[5] * 256 + d[4] + (15 << 16) <= UINT32_MAX);
+    WARPRSA_BOUND(
+        "The fold: no Montgomery form: The joined number fits 64 bits",
+        (unsigned __int128)low +
+                ((unsigned __int128)middle << (limbs <= 30 ? 16 : 15)) +
+                ((unsigned __int128)high << (limbs <= 30 ? 32 : 30)) <
+            (limbs <= 30
+                 ? (1ull << 32) + (1ull << 48) + (UINT64_MAX - (1ull << 61) + 1)
+                 : 1ull << 63));
     *over = d[6] >> last;
     if (limbs <= 30)
         return (low | (uint64_t)high << 32) + ((uint64_t)middle << 16);
@@ -196,11 +279,17 @@ WARPRSA_FN void warprsa_fold_carry(double *a, const uint64_t *x,
 
     WARPRSA_UNROLL
     for (int i = 0; i < count; i++) {
+        WARPRSA_BOUND(
+            "The fold: no Montgomery form: The joined number fits 64 bits",
+            (unsigned __int128)x[i] + s[i] + over <= UINT64_MAX);
         y[i] = x[i] + s[i] + over;
         over = y[i] >> 52;
     }
     y[0] = (y[0] & WARPRSA_SAMPLE_MASK) + *carry;
     y[1] = (y[1] & WARPRSA_SAMPLE_MASK) + (y[0] >> 52);
+    WARPRSA_BOUND(
+        "The fold: no Montgomery form: The result is an operand again",
+        *carry < 1 << 13 && y[0] >> 52 <= 1 && y[1] <= 1ull << 52);
     *carry = (uint32_t)over;
     WARPRSA_UNROLL
     for (int i = 0; i < count; i++)
@@ -254,6 +343,8 @@ WARPRSA_FN void warprsa_fold_subtract(double *a, const double *b,
     for (int i = 0; i < limbs; i++)
         s[i] = warprsa_fold_integer(a[i]) - (uint64_t)b[i];
     over = warprsa_fold_resolve(a, s, limbs);
+    WARPRSA_BOUND("The fold: no Montgomery form: The end",
+                  over == 0 || over == -1);
     warprsa_fold_add_masked(a, p, (uint64_t)over, limbs);
 }
 
@@ -294,6 +385,8 @@ WARPRSA_FN void warprsa_fold_reduce(double *a, const double *p, const int limbs)
     uint64_t down = 0;
     int64_t over;
 
+    WARPRSA_BOUND("The fold: no Montgomery form: The end",
+                  p[limbs - 1] >= 0x1p11 && q < 0x1.6a09e667f3bcdp39);
     WARPRSA_UNROLL
     for (int i = 0; i < limbs; i++) {
         double high = warprsa_fma_rz(q, p[i], 0x1p104);
@@ -302,12 +395,15 @@ WARPRSA_FN void warprsa_fold_reduce(double *a, const double *p, const int limbs)
         s[i] = warprsa_fold_integer(a[i]) - (uint64_t)low - down;
         down = warprsa_bits(high) - warprsa_bits(0x1p104);
     }
-    (void)warprsa_fold_resolve(a, s, limbs);
+    over = warprsa_fold_resolve(a, s, limbs);
+    WARPRSA_BOUND("The fold: no Montgomery form: The end", over == 0);
     WARPRSA_UNROLL
     for (int i = 0; i < limbs; i++)
         s[i] = warprsa_fold_integer(a[i]) - (uint64_t)p[i];
     over = warprsa_fold_resolve(a, s, limbs);
     warprsa_fold_add_masked(a, p, (uint64_t)over, limbs);
+    WARPRSA_BOUND("The fold: no Montgomery form: The end",
+                  warprsa_fold_is_below(a, p, limbs));
 }
 
 #endif

@@ -145,6 +145,9 @@ WARPRSA_FN void warprsa_fold_put_result(warprsa_fold_number *a,
         for (int i = 0; i < limbs; i++)
             s->of[k][i] += warprsa_fold_integer(
                 *warprsa_fold_register(m, WARPRSA_FOLD_ROOT, i, other, limbs));
+        WARPRSA_BOUND("The private operation: Garner modulo n",
+                      (t & WARPRSA_FOLD_GROUP) != 0 ||
+                          warprsa_fold_resolve(r, s->of[k], 2 * limbs) == 0);
         (void)warprsa_fold_resolve(r, s->of[k], 2 * limbs);
         WARPRSA_UNROLL
         for (int i = 0; i < limbs; i++)

@@ -153,6 +153,8 @@ static inline void warprsa_fold_fold(warprsa_fold_number *a,
         if (work->select >= 0)
             warprsa_fold_select_fetched(g, work->select, digit[k], k, limbs);
         warprsa_fold_top(s->of[k], limbs);
+        WARPRSA_BOUND("The fold: no Montgomery form: The sum of the bytes",
+                      warprsa_fold_bytes_hold(s->of[k] + limbs, limbs));
         for (int i = 0; i < limbs; i++) {
             uint32_t d[WARPRSA_FOLD_DIGITS];
 
@@ -163,6 +165,10 @@ static inline void warprsa_fold_fold(warprsa_fold_number *a,
         for (int i = 0; i < limbs; i += each)
             warprsa_fold_carry(a->of[k] + i, x + i, s->of[k] + i,
                                limbs - i < each ? limbs - i : each, &carry);
+        WARPRSA_BOUND(
+            "The fold: no Montgomery form: The result is an operand again",
+            over == 0 && carry == 0 &&
+                warprsa_fold_number_holds(a->of[k], limbs));
         if (work->fetch >= 0)
             warprsa_fold_fetch(g, work->fetch, k, limbs);
         if (work->digit >= 0)

@@ -126,6 +126,21 @@ typedef struct warprsa_fold_waiting {
     int there[WARPRSA_FOLD_LIMBS_MAX];
 } warprsa_fold_waiting;
 
+#ifdef WARPRSA_VERIFIES
+/* Whether the halves of t v, counted from `base`, are within their bounds, and
+ * exact. */
+static inline int warprsa_fold_halves_hold(double t, double v, double high,
+                                           double low, double base)
+{
+    const double least =
+        base == WARPRSA_FOLD_SIGNED_BASE ? -0x1.6a09e667f3bcdp51 - 1 : 0;
+
+    return t >= least && v >= least && t <= 0x1p52 && v <= 0x1p52 &&
+           high >= 0x1p104 && high <= 0x1p105 && low >= 0x1p52 &&
+           low <= 0x1p53 && warprsa_halves_are_exact(t, v, high, low, base);
+}
+#endif
+
 WARPRSA_FN void warprsa_fold_add_half(uint64_t *s, warprsa_fold_waiting *w,
                                       int column, double half, const int by_two)
 {
@@ -164,6 +179,8 @@ WARPRSA_FN void warprsa_fold_add_row(uint64_t *s, warprsa_fold_waiting *w,
             double high = warprsa_fma_rz(t, v[i], base);
             double low = warprsa_fma_rz(t, v[i], (base + 0x1p52) - high);
 
+            WARPRSA_BOUND("Karatsuba's step: Differences",
+                          warprsa_fold_halves_hold(t, v[i], high, low, base));
             warprsa_fold_add_half(s, w, at + i, low, by_two);
             warprsa_fold_add_half(s, w, at + i + 1, high, by_two);
         }
@@ -227,6 +244,9 @@ WARPRSA_FN void warprsa_fold_add_sqr(uint64_t *s, const double *a,
         double high = warprsa_fma_rz(a[i], a[i], base);
         double low = warprsa_fma_rz(a[i], a[i], (base + 0x1p52) - high);
 
+        WARPRSA_BOUND("Karatsuba's step: Differences",
+                      i >= squares || warprsa_fold_halves_hold(a[i], a[i], high,
+                                                               low, base));
         s[2 * i] += s[2 * i] + (i < squares ? warprsa_bits(low) : 0);
         s[2 * i + 1] += s[2 * i + 1] + (i < squares ? warprsa_bits(high) : 0);
     }
@@ -238,6 +258,13 @@ WARPRSA_FN void warprsa_fold_add_tops(uint64_t *s, double t, double v)
     double high = warprsa_fma_rz(t, v, WARPRSA_FOLD_TOPS_BASE);
     double low = warprsa_fma_rz(t, v, WARPRSA_FOLD_TOPS_BASE - high);
 
+    WARPRSA_BOUND(
+        "Karatsuba's step: The product of the tops",
+        high >= 0x1p105 && high < 0x1p106 && low >= 0 && low < 0x1p53 &&
+            (__int128)(int64_t)t * (int64_t)v ==
+                ((__int128)1 << 53) *
+                        warprsa_counted_from(high, WARPRSA_FOLD_TOPS_BASE) +
+                    (int64_t)low);
     s[0] += (uint64_t)low;
     s[1] += 2 * (warprsa_bits(high) - warprsa_bits(WARPRSA_FOLD_TOPS_BASE));
 }
@@ -258,6 +285,10 @@ WARPRSA_FN void warprsa_fold_difference(double *d, const double *a,
                 warprsa_fma_rz(x + (0x1p51 - 1), 1, WARPRSA_FOLD_SIGNED_BASE) -
                 WARPRSA_FOLD_SIGNED_BASE;
         d[i] = warprsa_fma_rz(carry, 0x1p-52, x - over);
+        WARPRSA_BOUND("Karatsuba's step: Differences",
+                      i < half - 1 ? d[i] >= -0x1p51 && d[i] <= 0x1p51 + 1
+                                   : d[i] >= -0x1.6a09e667f3bcdp51 - 1 &&
+                                         d[i] <= 0x1p52);
         carry = over;
     }
 }

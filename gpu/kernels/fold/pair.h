@@ -86,6 +86,37 @@ WARPRSA_FN void warprsa_fold_swap(warprsa_fold_part_columns *to,
 #include "gpu/kernels/fold/pair_short.h"
 #endif
 
+#ifdef WARPRSA_VERIFIES
+static inline int warprsa_fold_part_holds(const double *a, int part)
+{
+    for (int i = 0; i < WARPRSA_FOLD_PART_LIMBS; i++)
+        if (!warprsa_fold_sample_holds(a[i], part * WARPRSA_FOLD_PART_LIMBS + i,
+                                       WARPRSA_FOLD_PAIR_LIMBS))
+            return 0;
+    return 1;
+}
+
+/* Whether all numbers are below p. */
+static inline int warprsa_fold_pairs_are_below(const warprsa_fold_number *a,
+                                               const double *p)
+{
+    const int part_limbs = WARPRSA_FOLD_PART_LIMBS;
+
+    for (int k = 0; k < WARPRSA_MESSAGES; k++) {
+        double x[WARPRSA_FOLD_PAIR_LIMBS];
+
+        if (warprsa_fold_part(k) != 0)
+            continue;
+        memcpy(x, a->of[k], (size_t)part_limbs * sizeof(*x));
+        memcpy(x + part_limbs, a->of[k ^ WARPRSA_FOLD_GROUP],
+               (size_t)part_limbs * sizeof(*x));
+        if (!warprsa_fold_is_below(x, p, WARPRSA_FOLD_PAIR_LIMBS))
+            return 0;
+    }
+    return 1;
+}
+#endif
+
 /* warprsa_fold_top(). Column N - 1 belongs to part 1, column N to part 0. */
 WARPRSA_FN void warprsa_fold_pair_top(warprsa_fold_columns *s)
 {
@@ -94,7 +125,21 @@ WARPRSA_FN void warprsa_fold_pair_top(warprsa_fold_columns *s)
 
     WARPRSA_EACH_MESSAGE(k)
     {
+        WARPRSA_VERIFY_ONLY(for (int c = 0; c < 2 * part_limbs; c++))
+        WARPRSA_BOUND("A number in two threads",
+                      warprsa_fold_column_holds(
+                          s->of[k][c],
+                          c % part_limbs + part_limbs * warprsa_fold_part(k) +
+                              c / part_limbs * WARPRSA_FOLD_PAIR_LIMBS,
+                          WARPRSA_FOLD_PAIR_LIMBS));
+        /* pair_short.h has fewer halves. */
+        WARPRSA_VERIFY_ONLY(for (int c = 0; c < 2 * part_limbs - 2; c++))
+        WARPRSA_BOUND("A number in two threads",
+                      WARPRSA_FOLD_PAIR_LIMBS == 40 ||
+                          s->of[k][c] >> 52 < 2 * WARPRSA_FOLD_PAIR_LIMBS);
         give.of[k][0] = s->of[k][part_limbs - 1] >> 52;
+        WARPRSA_BOUND("The fold: no Montgomery form: The sum of the bytes",
+                      give.of[k][0] < 1 << 12);
     }
     warprsa_fold_swap(&got, &give, 1);
     WARPRSA_EACH_MESSAGE(k)
@@ -126,6 +171,9 @@ WARPRSA_FN void warprsa_fold_pair_carry(warprsa_fold_number *a,
         const uint64_t low = warprsa_fold_integer(a->of[k][0]) +
                              (got.of[k][0] & warprsa_fold_upper_mask(k));
 
+        WARPRSA_BOUND("A number in two threads", got.of[k][0] < 1 << 13 &&
+                                                     a->of[k][0] < 0x1p52 &&
+                                                     a->of[k][1] < 0x1p52);
         a->of[k][0] = warprsa_fold_sample(low & WARPRSA_SAMPLE_MASK);
         a->of[k][1] = warprsa_fold_sample(warprsa_fold_integer(a->of[k][1]) +
                                           (low >> 52));
@@ -259,12 +307,16 @@ WARPRSA_FN void warprsa_fold_pair_reduce(warprsa_fold_number *a,
     {
         const double *own = p + warprsa_fold_part(k) * part_limbs;
 
+        WARPRSA_BOUND("The fold: no Montgomery form: The end", over[k] == 0);
+
         WARPRSA_UNROLL
         for (int i = 0; i < part_limbs; i++)
             s.of[k][i] = warprsa_fold_integer(a->of[k][i]) - (uint64_t)own[i];
     }
     warprsa_fold_pair_resolve(a, &s, over);
     warprsa_fold_pair_add_masked(a, p, over);
+    WARPRSA_BOUND("The fold: no Montgomery form: The end",
+                  warprsa_fold_pairs_are_below(a, p));
 }
 
 /* Stores a number below the prime as an entry of the table, half of its bits by

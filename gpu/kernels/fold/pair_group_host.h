@@ -69,6 +69,8 @@ static inline void warprsa_fold_pair_fold(warprsa_fold_number *a,
             upper[part_limbs + i] =
                 s->of[message + WARPRSA_FOLD_GROUP][part_limbs + i];
         }
+        WARPRSA_BOUND("The fold: no Montgomery form: The sum of the bytes",
+                      warprsa_fold_bytes_hold(upper, WARPRSA_FOLD_PAIR_LIMBS));
         warprsa_fold_pair_joined(x, g, upper, warprsa_fold_part(k),
                                  &over[message]);
         for (int i = 0; i < part_limbs; i += each)
@@ -81,6 +83,11 @@ static inline void warprsa_fold_pair_fold(warprsa_fold_number *a,
                                           work->digit);
     }
     warprsa_fold_pair_carry(a, carry);
+    WARPRSA_VERIFY_ONLY(for (int k = 0; k < WARPRSA_MESSAGES; k++))
+    WARPRSA_BOUND("A number in two threads",
+                  warprsa_fold_part_holds(a->of[k], warprsa_fold_part(k)) &&
+                      over[k % WARPRSA_FOLD_GROUP] == 0 &&
+                      (warprsa_fold_part(k) == 0 || carry[k] == 0));
 }
 
 #endif

@@ -82,6 +82,12 @@ WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_half_difference *own,
             if (i == WARPRSA_FOLD_HALF_PART - 1)
                 over = part != 0 ? 0 : over;
             own->of[k][i] = warprsa_fma_rz(carry, 0x1p-52, x - over);
+            WARPRSA_BOUND("A number in two threads",
+                          part != 0 && i == WARPRSA_FOLD_HALF_PART - 1
+                              ? own->of[k][i] >= -0x1.6a09e667f3bcdp51 - 1 &&
+                                    own->of[k][i] <= 0x1p52
+                              : own->of[k][i] >= -0x1p51 &&
+                                    own->of[k][i] <= 0x1p51 + 1);
             carry = over;
         }
         give.of[k][0] = warprsa_bits(carry);
@@ -92,6 +98,8 @@ WARPRSA_FN void warprsa_fold_pair_difference(warprsa_fold_half_difference *own,
         /* What comes from part 1 is zero. */
         own->of[k][0] = warprsa_fma_rz(warprsa_from_bits(got.of[k][0]), 0x1p-52,
                                        own->of[k][0]);
+        WARPRSA_BOUND("A number in two threads",
+                      own->of[k][0] >= -0x1p51 && own->of[k][0] <= 0x1p51 + 1);
     }
 }
 

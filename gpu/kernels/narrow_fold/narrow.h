@@ -101,6 +101,55 @@
 #define WARPRSA_NARROW_LOW_FIELD  (0x433ull << 52)
 #define WARPRSA_NARROW_HIGH_FIELD (0x4678ull << 48)
 
+#ifdef WARPRSA_VERIFIES
+/* Whether the halves of x y are within their bounds, and exact. */
+static inline int warprsa_narrow_halves_hold(double x, double y, double high,
+                                             double low)
+{
+    /* 2^51.2 and 2^50.4 */
+    return fabs(x) <= 2586638741762875.0 && fabs(y) <= 2586638741762875.0 &&
+           llabs(warprsa_counted_from(high, WARPRSA_NARROW_HIGH)) <=
+               1485633833817308.0 &&
+           low >= 0x1p52 && low < 0x1p53 &&
+           warprsa_halves_are_exact(x, y, high, low, WARPRSA_NARROW_HIGH);
+}
+
+enum {
+    /* What y may carry, and what `top` may put into byte 7 of a column. */
+    WARPRSA_NARROW_LEAST_CARRY = -(WARPRSA_NARROW_LIMBS + 2) / 3,
+    WARPRSA_NARROW_MOST_CARRY = WARPRSA_NARROW_LIMBS == 20   ? 31
+                                : WARPRSA_NARROW_LIMBS == 30 ? 44
+                                                             : 58,
+    WARPRSA_NARROW_MOST_TOP = WARPRSA_NARROW_LIMBS == 20   ? 34
+                              : WARPRSA_NARROW_LIMBS == 30 ? 50
+                                                           : 67,
+    WARPRSA_NARROW_MOST_BYTES = WARPRSA_NARROW_LIMBS == 20   ? 36030
+                                : WARPRSA_NARROW_LIMBS == 30 ? 53950
+                                                             : 71900,
+};
+
+/* Whether what y carries is within its bounds. */
+static inline int warprsa_narrow_carry_holds(uint64_t y)
+{
+    const int64_t carry = (int64_t)y >> 52;
+
+    return carry >= WARPRSA_NARROW_LEAST_CARRY &&
+           carry <= WARPRSA_NARROW_MOST_CARRY;
+}
+
+/* Whether a sample of a result is within the bounds of an operand. */
+static inline int warprsa_narrow_sample_holds(double sample, bool is_top)
+{
+    const double most = WARPRSA_NARROW_LIMBS == 20   ? 2586638741762875.0
+                        : WARPRSA_NARROW_LIMBS == 30 ? 0x1p45
+                                                     : 18854838150407.0;
+
+    return is_top ? sample > -0x1p6 && sample < most
+                  : fabs(sample) <=
+                        0x1p51 + (WARPRSA_NARROW_LIMBS == 20 ? 0x1p5 : 0x1p6);
+}
+#endif
+
 /* Low halves that column c of a product of two blocks gets. */
 WARPRSA_FN int warprsa_narrow_block_halves(const int c)
 {
@@ -145,6 +194,9 @@ WARPRSA_FN void warprsa_narrow_block(uint64_t *s, const double *x,
             if (k >= 3) {
                 const int r = k - 3;
 
+                WARPRSA_BOUND("The narrow fold: Halves",
+                              warprsa_narrow_halves_hold(x[r], y[j], high[r][j],
+                                                         low[r][j]));
                 if (j > 0)
                     s[r + j] +=
                         warprsa_bits(low[r][j]) + warprsa_bits(high[r][j - 1]);
@@ -295,6 +347,10 @@ WARPRSA_FN void warprsa_narrow_columns_of(const warprsa_narrow_lane *me,
         }
         c[i] = (part[0][i] + first[i]) + x;
         second[i] = (part[4][i] + second[i]) + y;
+        WARPRSA_BOUND("The narrow fold: Columns",
+                      me->low || c[i] >> 52 < WARPRSA_NARROW_MOST_TOP);
+        WARPRSA_BOUND("The narrow fold: Columns",
+                      !me->second || second[i] >> 52 < WARPRSA_NARROW_MOST_TOP);
     }
     if (!me->low)
         warprsa_narrow_store(me->upper_first + 32 * round, c[0], c[1]);
@@ -320,6 +376,10 @@ WARPRSA_FN void warprsa_narrow_top(const warprsa_narrow_lane *me,
     uint64_t *top = &c[last][1];
 
     if (me->top) {
+        WARPRSA_BOUND("The narrow fold: Columns",
+                      *top >> 52 <= WARPRSA_NARROW_MOST_TOP &&
+                          me->upper_second[32 * last + 7] == 0 &&
+                          me->upper_second[32 * last + 15] == 0);
         warprsa_narrow_store_byte(me->upper_second + 32 * last + 7,
                                   (uint32_t)(*top >> 52));
         warprsa_narrow_store_byte(me->upper_second + 32 * last + 15,
@@ -342,6 +402,12 @@ WARPRSA_FN void warprsa_narrow_put_word(warprsa_narrow_address low,
         (d0 + ((uint64_t)d1 << 8)) + ((d2 + ((uint64_t)d3 << 8)) << 16);
 #endif
 
+    WARPRSA_BOUND("The narrow fold: Digit sums",
+                  WARPRSA_NARROW_LIMBS == 40
+                      ? (double)x < 323329842720360.0 /* 2^48.2 */
+                      : x < 1ull << 48 &&
+                            d0 + (uint64_t)d1 * 256 <= UINT32_MAX &&
+                            d2 + (uint64_t)d3 * 256 <= UINT32_MAX);
     warprsa_narrow_store_one(low, (x << shift) & WARPRSA_SAMPLE_MASK);
     warprsa_narrow_store_one(high, x >> (52 - shift));
 }
@@ -376,6 +442,8 @@ WARPRSA_FN uint32_t warprsa_narrow_sums(const warprsa_narrow_lane *me,
         if (warprsa_narrow_word_parts(round) > 3)
             y[i] += x[3][i];
 #endif
+        WARPRSA_BOUND("The narrow fold: Carries",
+                      !me->low || warprsa_narrow_carry_holds(y[i]));
     }
     return (uint32_t)((int32_t)(uint32_t)(y[1] >> 32) >> 20);
 }
@@ -416,6 +484,12 @@ WARPRSA_FN void warprsa_narrow_samples(const warprsa_narrow_lane *me, double *a,
     a[0] = (warprsa_narrow_low(y[0]) - WARPRSA_NARROW_HALF) +
            warprsa_narrow_carry(round == 0 && me->lowest ? 0 : carry);
     a[1] = (warprsa_narrow_low(y[1]) - half) + warprsa_narrow_carry(own);
+    WARPRSA_BOUND(
+        "The narrow fold: The result",
+        !me->low || !warprsa_narrow_takes_part(me, round) ||
+            (warprsa_narrow_sample_holds(a[0], false) &&
+             warprsa_narrow_sample_holds(
+                 a[1], me->top && round == WARPRSA_NARROW_ROUNDS - 1)));
     if (me->low && warprsa_narrow_takes_part(me, round))
         warprsa_narrow_store_samples(me->number + WARPRSA_NARROW_ROUND * round,
                                      a);

@@ -59,6 +59,21 @@ static inline uint32_t warprsa_narrow_host_sum(const warprsa_narrow_host *h,
     return sum;
 }
 
+#ifdef WARPRSA_VERIFIES
+/* The sum of all bytes that are folded. */
+static inline int warprsa_narrow_byte_sum(const warprsa_narrow_host *h)
+{
+    const int last = WARPRSA_NARROW_ROUNDS == 1 ? 8 * 4 : 0;
+    int sum = 0;
+
+    for (int i = 0; i < WARPRSA_NARROW_ROWS - last; i++)
+        sum += h->shared[WARPRSA_NARROW_UPPER + i];
+    for (int i = 0; i < last; i++)
+        sum += h->shared[WARPRSA_NARROW_LAST + i];
+    return sum;
+}
+#endif
+
 /* What is carried into a lane's pair of a round. With two rounds it comes from
  * the pair of lanes below in the second round, from its own pair in the first,
  * and within a pair of lanes from the one to the other. With 30 samples only
@@ -94,6 +109,8 @@ WARPRSA_NOINLINE_FN void warprsa_narrow_host_step(warprsa_narrow_host *h,
         warprsa_narrow_columns(&h->lane[i], c[i], multiply);
     for (int i = 0; i < lanes; i++)
         warprsa_narrow_top(&h->lane[i], c[i]);
+    WARPRSA_BOUND("The narrow fold: Digit sums",
+                  warprsa_narrow_byte_sum(h) < WARPRSA_NARROW_MOST_BYTES);
     for (int i = 0; i < WARPRSA_NARROW_DIGITS / 4; i++)
         warprsa_narrow_put_word(
             h->shared + WARPRSA_NARROW_WORDS + words[i].low,

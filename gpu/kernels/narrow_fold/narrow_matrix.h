@@ -121,8 +121,13 @@ WARPRSA_FN void warprsa_narrow_next_row(warprsa_number *x,
     }
     warprsa_normalise(x, &s, over, threads_per_number, limbs_per_thread,
                       threads_per_request);
+    WARPRSA_BOUND("The narrow fold: The rows of the matrix",
+                  warprsa_all_over(over, 0, 0, threads_per_request));
     warprsa_take_off(x, p, 1, threads_per_number, limbs_per_thread,
                      threads_per_request);
+    WARPRSA_BOUND("The narrow fold: The rows of the matrix",
+                  warprsa_are_reduced(x, p, threads_per_number,
+                                      limbs_per_thread, threads_per_request));
 }
 
 /* x = 2^bit R mod P; with `down`, 2^bit mod P instead. */

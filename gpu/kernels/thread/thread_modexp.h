@@ -63,6 +63,32 @@ WARPRSA_FN void warprsa_square_and_choose(uint64_t *s, double *high,
                       digit, N);
 }
 
+#ifdef WARPRSA_VERIFIES
+/* The number that a has, or the modulus, or the chosen entry. */
+static inline long double warprsa_thread_value(const warprsa_thread *x,
+                                               const double *of, const int N)
+{
+    long double value = 0;
+
+    for (int j = N - 1; j >= 0; j--)
+        value = value * 0x1p52L + (of == x->chosen
+                                       ? warprsa_chosen_pair(x, j / 2, N)[j % 2]
+                                       : of[j / 2 * 2 * x->stride + j % 2]);
+    return value;
+}
+
+/* Whether a is in [-|product|, |product| + P), and in (-0.29P, 1.29P). */
+static inline int warprsa_thread_is_bounded(const warprsa_thread *x,
+                                            long double product, const int N)
+{
+    const long double a = warprsa_thread_value(x, x->a, N);
+    const long double p = warprsa_thread_value(x, x->p, N);
+    const long double most = fabsl(product) + 0x1p-40L * p;
+
+    return a > -most && a < most + p && a > -0.29L * p && a < 1.29L * p;
+}
+#endif
+
 /*
  * If `square` is set, computes a = a a / R mod P; in between it does turn
  * `turn` and those after it of choosing entry `digit`. Otherwise computes a = a
@@ -76,6 +102,10 @@ WARPRSA_FN void warprsa_thread_mont_mul(const warprsa_thread *x, int square,
     uint64_t s[WARPRSA_HALF_SAMPLES + WARPRSA_BLOCK_ROWS_MAX];
     const uint64_t *start = x->start + (square ? 2 * N : 0);
 
+    WARPRSA_VERIFY_ONLY(
+        const long double product =
+            warprsa_thread_value(x, x->a, N) / warprsa_power_of_two(52 * N) *
+            warprsa_thread_value(x, square ? x->a : x->chosen, N));
     WARPRSA_UNROLL
     for (int c = 0; c < N + W; c++)
         s[c] = warprsa_column(start + c);
@@ -104,10 +134,16 @@ WARPRSA_FN void warprsa_thread_mont_mul(const warprsa_thread *x, int square,
     }
     WARPRSA_UNROLL
     for (int c = 0; c < N; c++) {
+        WARPRSA_BOUND("Balanced samples, one thread a number: Columns",
+                      s[c] < 1ull << 61 && s[c] >= (1ull << 60) - (1ull << 58));
+        WARPRSA_BOUND("Balanced samples, one thread a number: Bounds",
+                      c < N - 1 || s[c] >> 52 == WARPRSA_COLUMN_BIAS);
         warprsa_pair_at(x->a, c / 2, x->stride)[c % 2] = warprsa_balanced(s[c]);
         if (c < N - 1)
             s[c + 1] += warprsa_column_carry(s[c]);
     }
+    WARPRSA_BOUND("Balanced samples, one thread a number: Bounds",
+                  warprsa_thread_is_bounded(x, product, N));
 }
 
 /* Converts samples in [0, 2^52] to balanced ones: to[j] of an operand. The
@@ -126,6 +162,7 @@ WARPRSA_FN void warprsa_balance(double *to, const double *from,
         to[j / 2 * 2 * to_stride + j % 2] = warprsa_balanced(x);
         carry = x >> 52;
     }
+    WARPRSA_BOUND("Balanced samples, one thread a number: Bounds", carry == 0);
 }
 
 /* Computes a = a + P, which is above zero, in samples of [0, 2^52). The sums of
@@ -144,6 +181,7 @@ WARPRSA_FN void warprsa_unbalance(const warprsa_thread *x, const int N)
         *a = warprsa_sample((uint64_t)sum & WARPRSA_SAMPLE_MASK);
         carry = sum >> 52;
     }
+    WARPRSA_BOUND("Balanced samples, one thread a number: Bounds", carry == 0);
 }
 
 /* Digit number `digit_index` of the exponent; digit 0 is the lowest. */

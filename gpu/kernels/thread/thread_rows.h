@@ -130,6 +130,10 @@ WARPRSA_FN void warprsa_step(uint64_t *s, double t, double v, double *high,
     double now = warprsa_fma_rz(t, v, WARPRSA_BALANCED_START);
     double low = warprsa_fma_rz(t, v, (WARPRSA_BALANCED_START + 0x1p52) - now);
 
+    WARPRSA_BOUND(
+        "Balanced samples, one thread a number",
+        now >= 0x1p104 && now <= 0x1p105 && low >= 0x1p52 && low < 0x1p53 &&
+            warprsa_halves_are_exact(t, v, now, low, WARPRSA_BALANCED_START));
     *s += warprsa_bits(low);
     if (!first)
         *s += warprsa_bits(*high);
@@ -267,9 +271,18 @@ WARPRSA_FN void warprsa_rows_reduce(uint64_t *s, const double *before,
         double up = warprsa_fma_rz(low, x->n0inv, WARPRSA_BALANCED_START);
 
         q[r] = warprsa_fma_rz(low, x->n0inv, WARPRSA_BALANCED_START - up);
+        WARPRSA_BOUND("Balanced samples, one thread a number: Quotients",
+                      fabs(low) <= 0x1p51 && q[r] >= 0 && q[r] < 0x1p52 &&
+                          (uint64_t)q[r] ==
+                              ((uint64_t)(int64_t)low * (uint64_t)x->n0inv &
+                               WARPRSA_SAMPLE_MASK));
         WARPRSA_UNROLL
         for (int j = 0; j < W - r; j++)
             warprsa_step(&s[r + j], q[r], p[j], &high[r], j == 0);
+        WARPRSA_BOUND("Balanced samples, one thread a number: Columns",
+                      s[r] < 1ull << 61 &&
+                          s[r] >= (1ull << 60) - (1ull << 58) &&
+                          (s[r] & WARPRSA_SAMPLE_MASK) == 1ull << 51);
         s[r + 1] += warprsa_column_carry(s[r]);
     }
     WARPRSA_UNROLL
