@@ -270,17 +270,33 @@ static void add_if_negative(void **state)
     in_all_views("add_if_negative", add_if_negative_case);
 }
 
+/* Takes the two top bits off the numbers of a or b, whose sums must leave
+ * nothing. */
+static void leave_room(const number_view *view, warprsa_number *x, int which)
+{
+    for (int i = 0; i < number_subgroups(view); i++) {
+        const int last = number_samples(view) - 1;
+        warprsa_sample_t samples[NUMBER_SAMPLES];
+
+        number_get(samples, x, view, i);
+        samples[last] = (warprsa_sample_t)((uint64_t)samples[last] &
+                                           WARPRSA_SAMPLE_MASK >> 2);
+        number_put(x, view, i, samples);
+        number_from_samples(which ? numbers[i].b : numbers[i].a, samples,
+                            last + 1);
+    }
+}
+
 static void add_case(const number_view *view, uint64_t seed, unsigned *wrong)
 {
     random_stream stream = {seed};
     warprsa_number a, b;
 
     choose(view, &stream, &a, &b);
-    for (int i = 0; i < number_subgroups(view); i++) {
+    leave_room(view, &a, 0);
+    leave_room(view, &b, 1);
+    for (int i = 0; i < number_subgroups(view); i++)
         assert_true(BN_add(numbers[i].expected, numbers[i].a, numbers[i].b));
-        assert_true(
-            BN_nnmod(numbers[i].expected, numbers[i].expected, top, bn));
-    }
     warprsa_add(&a, &a, &b, view->threads_per_number, view->limbs_per_thread,
                 view->threads_per_request);
     for (int i = 0; i < number_subgroups(view); i++)

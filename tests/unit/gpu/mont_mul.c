@@ -350,7 +350,7 @@ static void resolve_leaves_full_samples(void **state)
 
             for (int j = 0; j < count; j++)
                 columns[j] = WARPRSA_SAMPLE_MASK;
-            columns[view.limbs_per_thread - 1] += (uint64_t)(63 + i) << 52;
+            columns[view.limbs_per_thread - 1] += (uint64_t)(62 + i) << 52;
             columns[count - 1] = 0;
             number_from_columns(numbers[i].expected, columns, count);
             for (int j = 0; j < count; j++)
