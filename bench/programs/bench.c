@@ -21,6 +21,13 @@ void bench_fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
+void bench_refuse(const char *name, const char *value, const char *allowed)
+{
+    fprintf(stderr, "%s: %s: \"%s\" is not allowed; %s\n", bench_name, name,
+            value, allowed);
+    exit(2);
+}
+
 void bench_cuda(cudaError_t error, const char *what)
 {
     if (error == cudaSuccess)

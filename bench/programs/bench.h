@@ -16,7 +16,11 @@ extern const char bench_name[];
 
 /* Prints a line to stderr and ends the program with status 1. */
 void bench_fail(const char *what) __attribute__((noreturn));
-/* Does the same if `error` is an error, and nothing otherwise. */
+/* Says that an option has a value that is not allowed, and what is allowed, and
+ * ends the program with status 2. */
+void bench_refuse(const char *name, const char *value, const char *allowed)
+    __attribute__((noreturn));
+/* As bench_fail() if `error` is an error; nothing otherwise. */
 void bench_cuda(cudaError_t error, const char *what);
 
 /* Fills `length` bytes with libcrypto's random numbers. */

@@ -104,14 +104,6 @@ typedef struct options {
     const char *csv; /* NULL: none */
 } options;
 
-static void __attribute__((noreturn))
-usage(const char *name, const char *value, const char *allowed)
-{
-    fprintf(stderr, "%s: %s: \"%s\" is not allowed; %s\n", bench_name, name,
-            value, allowed);
-    exit(2);
-}
-
 static void choose_kernel(subject *s, const char *name)
 {
     s->name = NULL;
@@ -125,7 +117,7 @@ static void choose_kernel(subject *s, const char *name)
             s->control = controls[i].launch;
         }
     if (s->name == NULL)
-        usage("--kernel", name, "a name that --list prints");
+        bench_refuse("--kernel", name, "a name that --list prints");
 }
 
 static void list_kernels(void)
@@ -428,14 +420,14 @@ static void parse(subject *s, options *o, int argc, char **argv)
         else
             exit(2);
         if (s->batch == 0 || o->samples == 0 || o->turns == 0)
-            usage(argv[optind - 1], optarg, "see --help");
+            bench_refuse(argv[optind - 1], optarg, "see --help");
     }
     if (optind != argc)
-        usage("argument", argv[optind], "options alone, see --help");
+        bench_refuse("argument", argv[optind], "options alone, see --help");
     if (o->mode == 0)
-        usage("mode", "", "--profile, --once or --timing is wanted");
+        bench_refuse("mode", "", "--profile, --once or --timing is wanted");
     if (paper_shape_of(s->bits) == NULL)
-        usage("--bits", "", "1024, 2048, 3072, 4096");
+        bench_refuse("--bits", "", "1024, 2048, 3072, 4096");
 }
 
 int main(int argc, char **argv)

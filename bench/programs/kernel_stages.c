@@ -77,14 +77,6 @@ typedef struct options {
     const char *csv;
 } options;
 
-static void __attribute__((noreturn))
-usage(const char *name, const char *value, const char *allowed)
-{
-    fprintf(stderr, "%s: %s: \"%s\" is not allowed; %s\n", bench_name, name,
-            value, allowed);
-    exit(2);
-}
-
 static double median_ms(batch_run *run, const char *kernel)
 {
     double ms[RUNS];
@@ -254,7 +246,8 @@ static void parse_sizes(options *o, const char *text)
         if (paper_shape_of(o->bits[i]) == NULL)
             o->bits_count = 0;
     if (o->bits_count == 0)
-        usage("--bits", text, "1024, 2048, 3072, 4096, with commas between");
+        bench_refuse("--bits", text,
+                     "1024, 2048, 3072, 4096, with commas between");
 }
 
 static void parse(options *o, int argc, char **argv)
@@ -280,10 +273,10 @@ static void parse(options *o, int argc, char **argv)
         else
             exit(2);
         if (o->batch == 0)
-            usage("--batch", optarg, "a number from 1 to 1048576");
+            bench_refuse("--batch", optarg, "a number from 1 to 1048576");
     }
     if (optind != argc)
-        usage("argument", argv[optind], "options alone, see --help");
+        bench_refuse("argument", argv[optind], "options alone, see --help");
 }
 
 int main(int argc, char **argv)

@@ -45,14 +45,6 @@ static const char help[] =
     "  --csv-header     print the CSV's first line, no GPU needed\n"
     "Where LIST is numbers or names with commas between.\n";
 
-static void __attribute__((noreturn))
-usage(const char *name, const char *value, const char *allowed)
-{
-    fprintf(stderr, "%s: %s: \"%s\" is not allowed; %s\n", bench_name, name,
-            value, allowed);
-    exit(2);
-}
-
 /* The name of kernel i. The last is BATCH_RUN_AUTO; NULL past it. */
 static const char *kernel_name(size_t i)
 {
@@ -91,12 +83,12 @@ static void parse_kernels(rate_options *o, const char *text)
             if (strlen(name) == length && strncmp(name, text, length) == 0)
                 found = name;
         if (found == NULL)
-            usage("--kernels", text, "names that --list prints");
+            bench_refuse("--kernels", text, "names that --list prints");
         o->kernels[o->kernels_count++] = found;
         if (text[length] == '\0')
             return;
     }
-    usage("--kernels", text, "at most 16 names");
+    bench_refuse("--kernels", text, "at most 16 names");
 }
 
 static void parse_table_reads(rate_options *o, const char *text)
@@ -104,7 +96,7 @@ static void parse_table_reads(rate_options *o, const char *text)
     o->scan = strcmp(text, "direct") != 0;
     o->direct = strcmp(text, "scan") != 0;
     if (o->scan && o->direct && strcmp(text, "scan,direct") != 0)
-        usage("--table-reads", text, "scan, direct, or scan,direct");
+        bench_refuse("--table-reads", text, "scan, direct, or scan,direct");
 }
 
 static void parse_sizes(rate_options *o, const char *text)
@@ -114,14 +106,15 @@ static void parse_sizes(rate_options *o, const char *text)
         if (paper_shape_of(o->bits[i]) == NULL)
             o->bits_count = 0;
     if (o->bits_count == 0)
-        usage("--bits", text, "1024, 2048, 3072, 4096, with commas between");
+        bench_refuse("--bits", text,
+                     "1024, 2048, 3072, 4096, with commas between");
 }
 
 static void parse_keys(rate_options *o, const char *text)
 {
     o->keys_count = bench_parse_list(text, o->keys, RATE_LIST_MAX);
     if (o->keys_count == 0 || rate_largest(o->keys, o->keys_count) > KEYS_MAX)
-        usage("--keys", text, "numbers up to 4096, with commas between");
+        bench_refuse("--keys", text, "numbers up to 4096, with commas between");
 }
 
 static void parse_batches(rate_options *o, const char *text)
@@ -129,7 +122,8 @@ static void parse_batches(rate_options *o, const char *text)
     o->batches_count = bench_parse_list(text, o->batches, RATE_LIST_MAX);
     if (o->batches_count == 0 ||
         rate_largest(o->batches, o->batches_count) > BATCH_MAX)
-        usage("--batches", text, "numbers up to 1048576, with commas between");
+        bench_refuse("--batches", text,
+                     "numbers up to 1048576, with commas between");
 }
 
 static size_t parse_number(const char *name, const char *text, size_t most)
@@ -139,7 +133,7 @@ static size_t parse_number(const char *name, const char *text, size_t most)
 
     snprintf(allowed, sizeof(allowed), "a number from 1 to %zu", most);
     if (number == 0)
-        usage(name, text, allowed);
+        bench_refuse(name, text, allowed);
     return number;
 }
 
@@ -227,7 +221,7 @@ void rate_options_parse(rate_options *o, int argc, char **argv)
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1)
         parse_one(o, c, optarg);
     if (optind != argc)
-        usage("argument", argv[optind], "options alone, see --help");
+        bench_refuse("argument", argv[optind], "options alone, see --help");
 }
 
 size_t rate_largest(const size_t *list, size_t count)

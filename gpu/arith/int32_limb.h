@@ -28,9 +28,9 @@
 
 #include <stddef.h>
 
+#include "gpu/arith/bound.h"
 #include "gpu/arith/int32_key.h"
 #include "gpu/arith/lanes.h"
-#include "gpu/arith/verify.h"
 
 #define WARPRSA_SAMPLE_BITS          32
 #define WARPRSA_SAMPLE_MASK          0xFFFFFFFFull
@@ -56,7 +56,7 @@ typedef struct warprsa_int32_modulus {
     uint32_t n0inv[WARPRSA_LANES_EMULATED]; /* -1/P mod 2^32 */
 } warprsa_modulus;
 
-#include "gpu/arith/verify_number.h"
+#include "gpu/arith/number_bound.h"
 
 typedef warprsa_int32_key warprsa_operation_key;
 typedef warprsa_int32_half warprsa_operation_half;

@@ -36,7 +36,7 @@
  * second time for processors that have it, and picks one when the program is
  * loaded. The choice needs an ifunc resolver, which the sanitizers do not
  * survive, and clang does not flatten the clones that it makes. Flattened
- * functions full of assertions (verify.h) would take minutes to compile.
+ * functions full of assertions (bound.h) would take minutes to compile.
  */
 #if defined(__clang__) || defined(__SANITIZE_ADDRESS__) ||                     \
     defined(__SANITIZE_THREAD__) || !defined(__x86_64__) ||                    \

@@ -29,9 +29,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "gpu/arith/bound.h"
 #include "gpu/arith/lanes.h"
 #include "gpu/arith/prepared_key.h"
-#include "gpu/arith/verify.h"
 
 #define WARPRSA_SAMPLE_BITS          52
 #define WARPRSA_SAMPLE_MASK          0xFFFFFFFFFFFFFull
@@ -98,7 +98,7 @@ typedef struct warprsa_modulus {
 #endif
 } warprsa_modulus;
 
-#include "gpu/arith/verify_number.h"
+#include "gpu/arith/number_bound.h"
 
 /* a * b + c, rounded toward zero. On the host fma() rounds by the mode in
  * force, which the engine sets with fesetround(). */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The control of gpu/arith/verify.h: in a build with assertions each step below
+ * The control of gpu/arith/bound.h: in a build with assertions each step below
  * runs with numbers at its bound, and is ended, by the name of the bound, with
  * numbers beyond it. Built once for each arithmetic, and with
  * WARPRSA_TEST_IFMA for that of the engine "ifma".

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What assertions (verify.h) ask of numbers over lanes. Numbers are computed as
+ * What assertions (bound.h) ask of numbers over lanes. Numbers are computed as
  * long doubles, which hold 2^8320, to a part of 2^60: bounds in multiples of P
  * leave more than that.
  */
-#ifndef WARPRSA_GPU_ARITH_VERIFY_NUMBER_H
-#define WARPRSA_GPU_ARITH_VERIFY_NUMBER_H
+#ifndef WARPRSA_GPU_ARITH_NUMBER_BOUND_H
+#define WARPRSA_GPU_ARITH_NUMBER_BOUND_H
 
 #ifdef WARPRSA_VERIFIES
 

@@ -8,8 +8,8 @@
  *
  * These assertions branch on secrets, so such a build is for tests alone.
  */
-#ifndef WARPRSA_GPU_ARITH_VERIFY_H
-#define WARPRSA_GPU_ARITH_VERIFY_H
+#ifndef WARPRSA_GPU_ARITH_BOUND_H
+#define WARPRSA_GPU_ARITH_BOUND_H
 
 #if defined(WARPRSA_VERIFY) && !defined(__CUDACC__)
 #define WARPRSA_VERIFIES 1
