@@ -5,6 +5,7 @@
  */
 #include "tests/unit/support/provider_subject.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
@@ -212,9 +213,45 @@ unsigned signers_end(signer *signers, unsigned count)
     return made;
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+
+#ifdef __SANITIZE_ADDRESS__
+/* Whether every thread of the process but the calling one sleeps. */
+static bool others_sleep(void)
+{
+    DIR *threads = opendir("/proc/self/task");
+    struct dirent *entry = NULL;
+    bool sleep = true;
+
+    assert_non_null(threads);
+    while ((entry = readdir(threads)) != NULL) {
+        char path[512], state = 'S';
+        FILE *stat = NULL;
+
+        snprintf(path, sizeof(path), "/proc/self/task/%s/stat", entry->d_name);
+        if (atoi(entry->d_name) == gettid() ||
+            (stat = fopen(path, "r")) == NULL)
+            continue; /* also "." and "..", and a thread that has ended */
+        if (fscanf(stat, "%*d (%*[^)]) %c", &state) == 1 && state != 'S')
+            sleep = false;
+        fclose(stat);
+    }
+    closedir(threads);
+    return sleep;
+}
+#endif
+
 pid_t fork_quietly(void)
 {
     fflush(NULL);
+#ifdef __SANITIZE_ADDRESS__
+    for (unsigned i = 0; i < 1000 && !others_sleep(); i++)
+        usleep(1000);
+#endif
     return fork();
 }
 

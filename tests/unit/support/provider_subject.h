@@ -103,7 +103,10 @@ enum {
     WRONG_SETUP,
 };
 
-/* Forks with empty buffers of standard output, which both would write else. */
+/* Forks with empty buffers of standard output, which both would write else.
+ * Under AddressSanitizer it waits up to a second until the other threads sleep:
+ * its allocator does not let go of its locks in a child, so that a thread that
+ * allocates at that moment would keep the child waiting for ever. */
 pid_t fork_quietly(void);
 
 /* Waits for a child and asserts that its status is ALL_RIGHT. */
