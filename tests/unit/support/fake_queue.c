@@ -5,6 +5,8 @@
  */
 #include "fake_queue.h"
 
+#include <stdlib.h>
+
 static int fake_random(void *arg, void *out, size_t len)
 {
     (void)arg;
@@ -123,4 +125,46 @@ uint64_t fake_sum(const _Atomic uint64_t *counters, size_t count)
     for (size_t i = 0; i < count; i++)
         sum += counters[i];
     return sum;
+}
+
+fake_request *fake_submit_many(warprsa_queue *queue, warprsa_key *key,
+                               warprsa_size_class size, unsigned key_seed,
+                               unsigned count)
+{
+    fake_request *r = calloc(count, sizeof(*r));
+
+    assert_non_null(r);
+    for (unsigned i = 0; i < count; i++) {
+        fake_fill(&r[i], size, key_seed, i);
+        assert_int_equal(fake_submit(queue, key, &r[i]), WARPRSA_DONE);
+    }
+    return r;
+}
+
+void fake_wait_for_all(warprsa_queue *queue, fake_request *r, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(warprsa_queue_wait(queue, r[i].ticket, r[i].output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r[i]));
+    }
+    free(r);
+}
+
+void fake_tell(void *arg)
+{
+    fake_listener *l = arg;
+
+    pthread_mutex_lock(&l->lock);
+    l->calls++;
+    pthread_cond_signal(&l->told);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void fake_listen_to(fake_listener *l)
+{
+    pthread_mutex_lock(&l->lock);
+    while (l->calls == 0)
+        pthread_cond_wait(&l->told, &l->lock);
+    pthread_mutex_unlock(&l->lock);
 }

@@ -7,6 +7,7 @@
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_FAKE_QUEUE_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_FAKE_QUEUE_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 
@@ -50,6 +51,33 @@ warprsa_answer fake_answer(warprsa_queue *queue, warprsa_key *key,
 
 /* Whether the output is what the fake engine makes of the input. */
 bool fake_is_right(const fake_request *request);
+
+/* `count` requests of a class with the seeds 0, 1, ..., submitted for a caller
+ * that will sleep. */
+fake_request *fake_submit_many(warprsa_queue *queue, warprsa_key *key,
+                               warprsa_size_class size, unsigned key_seed,
+                               unsigned count);
+
+/* Waits for them: all must be done and right. Frees them. */
+void fake_wait_for_all(warprsa_queue *queue, fake_request *r, unsigned count);
+
+/* A caller that does not sleep but is notified, like an async job. */
+typedef struct fake_listener {
+    pthread_mutex_t lock;
+    pthread_cond_t told;
+    unsigned calls;
+} fake_listener;
+
+#define FAKE_LISTENER                                                          \
+    {                                                                          \
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0                 \
+    }
+
+/* Tells a listener, `arg`; a warprsa_notify's `wake`. */
+void fake_tell(void *arg);
+
+/* Waits until a listener has been told. */
+void fake_listen_to(fake_listener *l);
 
 uint64_t fake_sum(const _Atomic uint64_t *counters, size_t count);
 

@@ -1,0 +1,371 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests through the queue on a device that works: which of them a batch has,
+ * who computes it, and who gets a slot.
+ */
+#include "tests/unit/support/fake_queue.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "batching/base/thread_shard.h"
+
+static int reset(void **state)
+{
+    fake_reset();
+    return 0;
+}
+
+static void one_request_is_answered(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_counters *c = config.counters;
+
+    for (unsigned size = 0; size < WARPRSA_CLASSES; size++) {
+        warprsa_key *key = fake_add_key(queue, size, size);
+        fake_request r;
+
+        fake_fill(&r, size, size, 7 + size);
+        assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+        assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                         WARPRSA_DONE);
+        assert_true(fake_is_right(&r));
+        assert_int_equal(c->gpu[size], 1);
+        warprsa_key_release(key);
+    }
+    assert_int_equal(warprsa_queue_depth(queue), 0);
+    assert_int_equal(c->batches, WARPRSA_CLASSES);
+    assert_int_equal(c->batch_sizes[0], WARPRSA_CLASSES);
+    assert_int_equal(c->batch_max, 1);
+    assert_int_equal(c->devices, 1);
+    assert_true(c->compute_ns > 0);
+    assert_true(c->wait_ns > 0);
+    assert_int_equal(fake_sum(c->cpu_reason, WARPRSA_CPU_REASONS), 0);
+    fake_close_queue(queue, &config);
+    assert_int_equal(c->keys, 0);
+    assert_int_equal(c->keys_loaded, WARPRSA_CLASSES);
+    warprsa_counters_free(c);
+}
+
+/* While the only stream is busy requests collect; then one batch per class,
+ * the class whose first request is oldest first. */
+static void batches_by_class_oldest_first(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *small = fake_add_key(queue, WARPRSA_CLASS_1024, 1);
+    warprsa_key *big = fake_add_key(queue, WARPRSA_CLASS_4096, 2);
+    warprsa_key *other = fake_add_key(queue, WARPRSA_CLASS_4096, 3);
+    fake_request *first, *a, *b, *c;
+
+    /* Requests with new keys would be set aside. */
+    fake_wait_for_all(
+        queue, fake_submit_many(queue, big, WARPRSA_CLASS_4096, 2, 1), 1);
+    fake_wait_for_all(
+        queue, fake_submit_many(queue, other, WARPRSA_CLASS_4096, 3, 1), 1);
+    FAKE_SET(hold, true);
+    first = fake_submit_many(queue, small, WARPRSA_CLASS_1024, 1, 1);
+    FAKE_WAIT(fake.running == 1);
+    a = fake_submit_many(queue, big, WARPRSA_CLASS_4096, 2, 5);
+    b = fake_submit_many(queue, small, WARPRSA_CLASS_1024, 1, 9);
+    c = fake_submit_many(queue, other, WARPRSA_CLASS_4096, 3, 6);
+    assert_int_equal(warprsa_queue_depth(queue), 21);
+    FAKE_SET(hold, false);
+    fake_wait_for_all(queue, first, 1);
+    fake_wait_for_all(queue, a, 5);
+    fake_wait_for_all(queue, b, 9);
+    fake_wait_for_all(queue, c, 6);
+    assert_int_equal(fake.batches, 5);
+    assert_int_equal(fake.log[3].size, WARPRSA_CLASS_4096);
+    assert_int_equal(fake.log[3].count, 11);
+    assert_int_equal(fake.log[4].size, WARPRSA_CLASS_1024);
+    assert_int_equal(fake.log[4].count, 9);
+    assert_int_equal(config.counters->batches, 5);
+    assert_int_equal(config.counters->batch_max, 11);
+    assert_int_equal(config.counters->batch_sizes[0], 3);
+    assert_int_equal(config.counters->batch_sizes[4], 2);
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_1024], 10);
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_4096], 13);
+    warprsa_key_release(small);
+    warprsa_key_release(big);
+    warprsa_key_release(other);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+static void batch_max_is_kept(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request *first, *rest;
+
+    config.engines[0].batch_max = 4;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    first = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    FAKE_WAIT(fake.running == 1);
+    rest = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 10);
+    FAKE_SET(hold, false);
+    fake_wait_for_all(queue, first, 1);
+    fake_wait_for_all(queue, rest, 10);
+    assert_int_equal(fake.batches, 4);
+    assert_int_equal(config.counters->batch_max, 4);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+enum {
+    PAIRS_BUSY = 32, /* 16 times the granularity of 2 */
+};
+
+/* A queue whose device computes two requests together, and has that many under
+ * way with a key of this owner, one by one, and four idle streams. */
+static warprsa_queue *busy_queue(warprsa_queue_config *config, uint64_t owner,
+                                 warprsa_key **key,
+                                 fake_request *busy[PAIRS_BUSY])
+{
+    static warprsa_engine pairs;
+    const warprsa_private_key numbers = fake_key(WARPRSA_CLASS_2048, 1);
+    const uint8_t id[WARPRSA_KEY_ID_BYTES] = {1};
+    warprsa_queue *queue;
+
+    pairs = *fake_engine_get();
+    pairs.granularity = 2;
+    config->engines[0].engine = &pairs;
+    config->engines[0].streams = PAIRS_BUSY + 4;
+    queue = fake_ready_queue(config);
+    *key = warprsa_queue_key(queue, owner, id, &numbers);
+    assert_non_null(*key);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < PAIRS_BUSY; i++) {
+        busy[i] = fake_submit_many(queue, *key, WARPRSA_CLASS_2048, 1, 1);
+        FAKE_WAIT(fake.running == i + 1);
+    }
+    return queue;
+}
+
+/* While a device is busy, a batch has a multiple of what its kernels compute
+ * together, and what is less waits for more or for the end of a batch. */
+static void a_busy_device_gets_multiples(void **state)
+{
+    static const struct timespec pause = {0, 20000000};
+    warprsa_queue_config config = fake_config();
+    fake_request *busy[PAIRS_BUSY], *one, *second, *two, *last;
+    warprsa_key *key;
+    warprsa_queue *queue = busy_queue(&config, WARPRSA_OWNER_SELF, &key, busy);
+
+    one = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    nanosleep(&pause, NULL);
+    assert_int_equal(fake.batches, PAIRS_BUSY);
+    second = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    FAKE_WAIT(fake.running == PAIRS_BUSY + 1);
+    assert_int_equal(fake.log[PAIRS_BUSY].count, 2);
+    two = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 2);
+    FAKE_WAIT(fake.running == PAIRS_BUSY + 2);
+    assert_int_equal(fake.log[PAIRS_BUSY + 1].count, 2);
+
+    last = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    FAKE_SET(hold, false);
+    fake_wait_for_all(queue, last, 1);
+    for (unsigned i = 0; i < PAIRS_BUSY; i++)
+        fake_wait_for_all(queue, busy[i], 1);
+    fake_wait_for_all(queue, one, 1);
+    fake_wait_for_all(queue, second, 1);
+    fake_wait_for_all(queue, two, 2);
+    assert_int_equal(fake.batches, PAIRS_BUSY + 3);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* Another user's single request does not wait for the end of a batch, which may
+ * be of long keys. */
+static void no_user_waits_for_anothers_batch(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    const warprsa_private_key numbers = fake_key(WARPRSA_CLASS_2048, 2);
+    const uint8_t id[WARPRSA_KEY_ID_BYTES] = {2};
+    fake_request *busy[PAIRS_BUSY], *one;
+    warprsa_key *key, *others;
+    warprsa_queue *queue = busy_queue(&config, 1, &key, busy);
+
+    others = warprsa_queue_key(queue, 2, id, &numbers);
+    assert_non_null(others);
+    one = fake_submit_many(queue, others, WARPRSA_CLASS_2048, 2, 1);
+    FAKE_WAIT(fake.running == PAIRS_BUSY + 1);
+    assert_int_equal(fake.log[PAIRS_BUSY].count, 1);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < PAIRS_BUSY; i++)
+        fake_wait_for_all(queue, busy[i], 1);
+    fake_wait_for_all(queue, one, 1);
+    warprsa_key_release(key);
+    warprsa_key_release(others);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* A free stream takes what is queued at once while another is busy, on every
+ * device. */
+static void streams_and_devices_share_the_work(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request *r[4];
+    unsigned seen = 0;
+
+    FAKE_SET(devices, 2);
+    config.engines[0].streams = 2;
+    queue = fake_ready_queue(&config);
+    WAIT_UNTIL(config.counters->devices == 2);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < 4; i++) {
+        r[i] = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+        FAKE_WAIT(fake.running == i + 1);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        seen |= 1u << (2 * fake.log[i].device + fake.log[i].stream);
+    assert_int_equal(seen, 0xf);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < 4; i++)
+        fake_wait_for_all(queue, r[i], 1);
+    assert_int_equal(config.counters->keys_loaded, 2);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    assert_int_equal(fake.closes, 2);
+    warprsa_counters_free(config.counters);
+}
+
+static void only_chosen_devices_are_used(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    char text[WARPRSA_COUNTERS_TEXT];
+
+    FAKE_SET(devices, 3);
+    config.engines[0].devices = 1u << 2;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    fake_wait_for_all(
+        queue, fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1), 1);
+    assert_int_equal(fake.log[0].device, 2);
+    assert_int_equal(fake.opens, 1);
+    warprsa_counters_device(config.counters, text);
+    assert_string_equal(text, "Fake (fake 2)");
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+static void a_full_queue_refuses(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue;
+    warprsa_key *key;
+    fake_request *r, extra;
+
+    config.slots = 5;
+    queue = fake_ready_queue(&config);
+    key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
+    FAKE_SET(hold, true);
+    r = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 5);
+    fake_fill(&extra, WARPRSA_CLASS_2048, 1, 99);
+    assert_int_equal(fake_submit(queue, key, &extra), WARPRSA_REFUSED);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_QUEUE_FULL], 1);
+    FAKE_SET(hold, false);
+    fake_wait_for_all(queue, r, 5);
+    fake_wait_for_all(
+        queue, fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 5), 5);
+    assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048], 10);
+    warprsa_key_release(key);
+    fake_close_queue(queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+/* A thread that makes one request, and the slot it got. */
+typedef struct visitor {
+    warprsa_queue *queue;
+    warprsa_key *key;
+    unsigned place;
+    uint32_t slot;
+} visitor;
+
+static void *visit(void *arg)
+{
+    visitor *me = arg;
+    fake_request r;
+
+    me->place = warprsa_thread_shard();
+    fake_fill(&r, WARPRSA_CLASS_2048, 1, me->place);
+    assert_int_equal(fake_submit(me->queue, me->key, &r), WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(me->queue, r.ticket, r.output),
+                     WARPRSA_DONE);
+    me->slot = r.ticket.slot;
+    return NULL;
+}
+
+/* A thread of another shard than `a` and `b`. */
+static visitor visit_from_elsewhere(visitor like, unsigned a, unsigned b)
+{
+    for (;;) {
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, visit, &like), 0);
+        pthread_join(thread, NULL);
+        assert_true(like.place < WARPRSA_THREAD_SHARDS);
+        if (like.place != a && like.place != b)
+            return like;
+    }
+}
+
+/* As long as there are slots never used, no thread takes one that another has
+ * given back. */
+static void slots_stay_with_their_threads(void **state)
+{
+    warprsa_queue_config config = fake_config();
+    visitor mine = {0}, second, third, last;
+
+    config.slots = 3;
+    mine.queue = fake_ready_queue(&config);
+    mine.key = fake_add_key(mine.queue, WARPRSA_CLASS_2048, 1);
+    visit(&mine);
+    assert_int_equal(mine.place, warprsa_thread_shard());
+    assert_int_equal(mine.slot, 0);
+    second = visit_from_elsewhere(mine, mine.place, mine.place);
+    assert_int_equal(second.slot, 1);
+    visit(&mine);
+    assert_int_equal(mine.slot, 0);
+    third = visit_from_elsewhere(mine, mine.place, second.place);
+    assert_int_equal(third.slot, 2);
+    /* All three were given back, and belong to other threads. */
+    last = visit_from_elsewhere(mine, third.place, second.place);
+    assert_true(last.slot < 3);
+    visit(&mine);
+    warprsa_key_release(mine.key);
+    fake_close_queue(mine.queue, &config);
+    warprsa_counters_free(config.counters);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(one_request_is_answered, reset),
+        cmocka_unit_test_setup(batches_by_class_oldest_first, reset),
+        cmocka_unit_test_setup(batch_max_is_kept, reset),
+        cmocka_unit_test_setup(a_busy_device_gets_multiples, reset),
+        cmocka_unit_test_setup(no_user_waits_for_anothers_batch, reset),
+        cmocka_unit_test_setup(streams_and_devices_share_the_work, reset),
+        cmocka_unit_test_setup(only_chosen_devices_are_used, reset),
+        cmocka_unit_test_setup(a_full_queue_refuses, reset),
+        cmocka_unit_test_setup(slots_stay_with_their_threads, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
