@@ -417,5 +417,5 @@ int main(void)
         cmocka_unit_test_setup(what_callers_gave_up_is_passed_over, reset),
     };
 
-    return cmocka_run_group_tests_name("turns", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("fair_queue", tests, NULL, NULL);
 }
