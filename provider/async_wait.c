@@ -22,6 +22,7 @@
 #include "batching/base/clock.h"
 #include "batching/base/futex.h"
 #include "batching/base/own_fd.h"
+#include "provider/backend_local.h"
 #include "provider/cancellation.h"
 #include "provider/fork.h"
 

@@ -17,6 +17,7 @@
 #include "batching/base/usable_cpus.h"
 #include "batching/daemon/client/client.h"
 #include "batching/queue/queue.h"
+#include "provider/backend_local.h"
 #include "provider/cancellation.h"
 
 enum {

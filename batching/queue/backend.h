@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A backend: what computes the private operations of a process. There are two:
- * a queue of the process's own (queue.h), and the daemon
+ * a queue of the process's own (provider/backend_local.h), and the daemon
  * (daemon/client/client.h), whose one queue serves many processes. This is the
- * table of functions that both fill in. The functions do what queue.h says of
- * those of the same names.
+ * table of functions that both fill in. Each function does what queue.h says of
+ * the one with its name.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_BACKEND_H
 #define WARPRSA_BATCHING_QUEUE_BACKEND_H
@@ -61,8 +61,5 @@ typedef struct warprsa_backend {
     const warprsa_backend_ops *ops;
     void *impl; /* what the functions get */
 } warprsa_backend;
-
-/* The functions of a warprsa_queue. */
-extern const warprsa_backend_ops warprsa_backend_local;
 
 #endif

@@ -37,7 +37,7 @@
  *   queue_batch               from taking requests to answering them
  *   worker                    the threads of a device, and what they do
  *   queue                     opens and closes all that; the callers' side
- *   backend.h, backend_local  the queue behind a table of functions
+ *   backend.h                 a queue, or the daemon, as a table of functions
  *
  * Order of locks. A thread that holds one takes only what stands below it, and
  * never two of the last line:

@@ -4,7 +4,8 @@
  * The backend that is a queue of the process's own: backend.h's functions by
  * those of queue.h.
  */
-#include "batching/queue/backend.h"
+#include "provider/backend_local.h"
+
 #include "batching/queue/queue.h"
 
 static bool queue_close(void *impl)
