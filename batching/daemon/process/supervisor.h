@@ -20,7 +20,7 @@
 #include "gpu/engine.h"
 
 enum {
-    WARPRSA_REPORT_TEXT = 768,
+    WARPRSA_REPORT_TEXT = 896,  /* the devices, and a mistake of a reload */
     WARPRSA_LISTENERS_MAX = 16, /* of a daemon */
 };
 
