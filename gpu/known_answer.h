@@ -22,6 +22,10 @@ typedef struct warprsa_known_answer {
 void warprsa_known_answer_key(warprsa_private_key *key,
                               warprsa_size_class size);
 
+/* The right result of the test with this key; returns its length in bytes. Any
+ * thread. */
+size_t warprsa_known_answer_result(uint8_t *result, warprsa_size_class size);
+
 /* Loads the test's keys of the first `classes` classes onto a device, as far as
  * they are not loaded: when the device is opened, and once more where those of
  * large classes follow later. Needs `classes` indices beside keys_max. Returns
