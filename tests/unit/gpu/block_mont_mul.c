@@ -30,7 +30,7 @@ typedef struct operands {
 
 static BN_CTX *bn;
 static operands numbers[NUMBER_SUBGROUPS];
-static BIGNUM *r; /* R */
+static BIGNUM *r, *next; /* r: R */
 static double
     exchange[WARPRSA_EXCHANGE_DOUBLES(16, WARPRSA_LIMBS_PER_THREAD_MAX)];
 static double table[WARPRSA_TABLE_DOUBLES * WARPRSA_LANES_EMULATED];
@@ -38,51 +38,27 @@ static unsigned carried; /* samples that a carry took beyond [-2^51, 2^51) */
 
 static int set_up(void **state)
 {
-    int good = 1;
-
     (void)state;
     bn = BN_CTX_new();
-    r = BN_new();
+    BN_CTX_start(bn);
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
-        operands *o = &numbers[i];
-
-        o->p = BN_new();
-        o->a = BN_new();
-        o->b = BN_new();
-        o->x = BN_new();
-        o->y = BN_new();
-        good = good && o->p && o->a && o->b && o->x && o->y;
+        numbers[i].p = BN_CTX_get(bn);
+        numbers[i].a = BN_CTX_get(bn);
+        numbers[i].b = BN_CTX_get(bn);
+        numbers[i].x = BN_CTX_get(bn);
+        numbers[i].y = BN_CTX_get(bn);
     }
-    good = good && bn != NULL && r != NULL;
-    return !good || fesetround(FE_TOWARDZERO) != 0;
+    next = BN_CTX_get(bn);
+    r = BN_CTX_get(bn);
+    return r == NULL || fesetround(FE_TOWARDZERO) != 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
-        BN_free(numbers[i].p);
-        BN_free(numbers[i].a);
-        BN_free(numbers[i].b);
-        BN_free(numbers[i].x);
-        BN_free(numbers[i].y);
-    }
-    BN_free(r);
+    BN_CTX_end(bn);
     BN_CTX_free(bn);
     return 0;
-}
-
-static void from_signed(BIGNUM *to, const double *samples, int count)
-{
-    BN_zero(to);
-    for (int i = count - 1; i >= 0; i--) {
-        const int64_t sample = (int64_t)samples[i];
-
-        assert_true((double)sample == samples[i]);
-        assert_true(BN_lshift(to, to, WARPRSA_SAMPLE_BITS));
-        assert_true(sample < 0 ? BN_sub_word(to, (BN_ULONG)-sample)
-                               : BN_add_word(to, (BN_ULONG)sample));
-    }
 }
 
 /* P, D and I of one half. */
@@ -136,7 +112,7 @@ static int read_result(operands *o, const warprsa_number *x,
             return 0;
         carried += samples[i] < -0x1p51 || samples[i] >= 0x1p51;
     }
-    from_signed(o->x, samples, view->limbs);
+    number_from_signed(o->x, samples, view->limbs);
     return 1;
 }
 
@@ -187,7 +163,7 @@ static void signed_operand(BIGNUM *value, warprsa_number *x, const BIGNUM *p,
         samples[top] = 0x1p51;
     if (random_below(stream, 2))
         samples[top] = -samples[top];
-    from_signed(value, samples, view->limbs);
+    number_from_signed(value, samples, view->limbs);
     number_put(x, view, half, samples);
 }
 
@@ -236,18 +212,9 @@ static void products(const number_view *view, uint64_t seed, unsigned *wrong)
 
 static void products_are_right(void **state)
 {
-    unsigned wrong = 0;
-
-    (void)state;
     /* The same number at every test scale: with fewer, no carry would take a
      * sample beyond its range, which a later test looks for. */
-    for (int size = 0; size < NUMBER_SHAPES; size++) {
-        number_view view = number_view_of(2 * size);
-
-        for (unsigned i = 0; i < 2 * MODULI; i++)
-            products(&view, number_seed() + i, &wrong);
-    }
-    assert_int_equal(0, wrong);
+    number_cases_in_pairs(products, 2 * MODULI);
 }
 
 /* Multiplies samples as a product leaves them, without warprsa_make_signed() in
@@ -315,22 +282,18 @@ static void squares(const number_view *view, int pattern, unsigned *wrong)
                             view->limbs_per_thread, view->threads_per_request);
         for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
             operands *o = &numbers[i];
-            BIGNUM *value = o->x;
 
             assert_non_null(BN_copy(o->b, o->a));
             if (!read_result(o, &x, view, i)) {
                 number_wrong(wrong, "squares: samples", view, seed);
                 return;
             }
-            value = BN_dup(o->x);
-            assert_non_null(value);
+            assert_non_null(BN_copy(next, o->x));
             if (!right(o)) {
                 number_wrong(wrong, "squares", view, seed);
-                BN_free(value);
                 return;
             }
-            BN_free(o->a);
-            o->a = value;
+            assert_non_null(BN_copy(o->a, next));
         }
     }
 }
@@ -408,21 +371,6 @@ static void reductions(void **state)
     }
 }
 
-static void choose_exponent(operands *o, uint32_t *words, int bits,
-                            random_stream *stream)
-{
-    const unsigned kind = random_below(stream, 6);
-
-    memset(words, 0, WARPRSA_BLINDED_WORDS * sizeof(*words));
-    BN_zero(o->b);
-    for (int i = 0; i < bits; i++)
-        if (kind == 0 || (kind == 1 && i == 0) ||
-            (kind > 2 && random_below(stream, 2))) {
-            words[i / 32] |= 1u << (i % 32);
-            assert_true(BN_set_bit(o->b, i));
-        }
-}
-
 static void modexp(const number_view *view, uint64_t seed, unsigned *wrong)
 {
     const int bits =
@@ -444,7 +392,7 @@ static void modexp(const number_view *view, uint64_t seed, unsigned *wrong)
         operands *o = &numbers[i];
         warprsa_sample_t samples[NUMBER_SAMPLES];
 
-        choose_exponent(o, exponents + i * WARPRSA_BLINDED_WORDS, bits,
+        number_exponent(o->b, exponents + i * WARPRSA_BLINDED_WORDS, bits,
                         &stream);
         unsigned_operand(o->a, &x, o->p, view, i, &stream);
         assert_true(BN_mod(o->x, r, o->p, bn));
@@ -473,17 +421,7 @@ static void modexp(const number_view *view, uint64_t seed, unsigned *wrong)
 
 static void modexps(void **state)
 {
-    const unsigned count = module_context_scaled(MODEXPS);
-    unsigned wrong = 0;
-
-    (void)state;
-    for (int size = 0; size < NUMBER_SHAPES; size++) {
-        number_view view = number_view_of(2 * size);
-
-        for (unsigned i = 0; i < count; i++)
-            modexp(&view, number_seed() + i, &wrong);
-    }
-    assert_int_equal(0, wrong);
+    number_cases_in_pairs(modexp, module_context_scaled(MODEXPS));
 }
 
 int main(void)

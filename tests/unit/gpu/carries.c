@@ -33,59 +33,26 @@ static BIGNUM *top; /* 2^(B samples of the view) */
 static BIGNUM *modulus[NUMBER_SUBGROUPS];
 static operands numbers[NUMBER_SUBGROUPS];
 
-/* One case of a test; counts what is wrong. */
-typedef void (*case_fn)(const number_view *view, uint64_t seed,
-                        unsigned *wrong);
-
 static int set_up(void **state)
 {
-    int good = 1;
-
     bn = BN_CTX_new();
-    top = BN_new();
+    BN_CTX_start(bn);
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
-        operands *o = &numbers[i];
-
-        modulus[i] = BN_new();
-        o->a = BN_new();
-        o->b = BN_new();
-        o->expected = BN_new();
-        o->x = BN_new();
-        good = good && modulus[i] && o->a && o->b && o->expected && o->x;
+        modulus[i] = BN_CTX_get(bn);
+        numbers[i].a = BN_CTX_get(bn);
+        numbers[i].b = BN_CTX_get(bn);
+        numbers[i].expected = BN_CTX_get(bn);
+        numbers[i].x = BN_CTX_get(bn);
     }
-    good = good && bn != NULL && top != NULL;
-    return !good || fesetround(FE_TOWARDZERO) != 0;
+    top = BN_CTX_get(bn);
+    return top == NULL || fesetround(FE_TOWARDZERO) != 0;
 }
 
 static int tear_down(void **state)
 {
-    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
-        BN_free(modulus[i]);
-        BN_free(numbers[i].a);
-        BN_free(numbers[i].b);
-        BN_free(numbers[i].expected);
-        BN_free(numbers[i].x);
-    }
-    BN_free(top);
+    BN_CTX_end(bn);
     BN_CTX_free(bn);
     return 0;
-}
-
-static void in_all_views(const char *what, case_fn one)
-{
-    const unsigned count = module_context_scaled(CASES);
-    unsigned wrong = 0;
-
-    for (int v = 0; v < NUMBER_VIEWS; v++) {
-        number_view view = number_view_of(v);
-
-        number_power_of_two(top, WARPRSA_SAMPLE_BITS * number_samples(&view));
-        for (unsigned i = 0; i < count; i++)
-            one(&view, number_seed() + i, &wrong);
-    }
-    if (wrong != 0)
-        print_error("%s: %u wrong\n", what, wrong);
-    assert_int_equal(0, wrong);
 }
 
 /* expected = over 2^(B samples) + what the lanes are to hold. */
@@ -151,6 +118,7 @@ static void normalise_case(const number_view *view, uint64_t seed,
     warprsa_columns s;
     warprsa_number r;
 
+    number_power_of_two(top, WARPRSA_SAMPLE_BITS * count);
     for (int i = 0; i < number_subgroups(view); i++) {
         uint64_t plus[NUMBER_SAMPLES] = {0}, minus[NUMBER_SAMPLES] = {0};
         unsigned kind = random_below(&stream, 5);
@@ -179,7 +147,7 @@ static void normalise_case(const number_view *view, uint64_t seed,
 
 static void normalise(void **state)
 {
-    in_all_views("normalise", normalise_case);
+    number_cases_in_views(normalise_case, module_context_scaled(CASES));
 }
 
 /* Operands below R for each subgroup. Now and then b = a; or a = 0 and b = 1;
@@ -189,6 +157,7 @@ static void choose(const number_view *view, random_stream *stream,
 {
     BIGNUM *limit = modulus[0];
 
+    number_power_of_two(top, WARPRSA_SAMPLE_BITS * number_samples(view));
     number_power_of_two(limit, WARPRSA_SAMPLE_BITS * view->limbs);
     for (int i = 0; i < number_subgroups(view); i++) {
         operands *o = &numbers[i];
@@ -239,7 +208,7 @@ static void subtract_case(const number_view *view, uint64_t seed,
 
 static void subtract(void **state)
 {
-    in_all_views("subtract", subtract_case);
+    number_cases_in_views(subtract_case, module_context_scaled(CASES));
 }
 
 /* a + factor b in the subgroups where `over` is negative, a in the others. */
@@ -272,7 +241,7 @@ static void add_if_negative_case(const number_view *view, uint64_t seed,
 
 static void add_if_negative(void **state)
 {
-    in_all_views("add_if_negative", add_if_negative_case);
+    number_cases_in_views(add_if_negative_case, module_context_scaled(CASES));
 }
 
 /* Takes the two top bits off the numbers of a or b, so that nothing leaves the
@@ -316,7 +285,7 @@ static void add_case(const number_view *view, uint64_t seed, unsigned *wrong)
 
 static void add(void **state)
 {
-    in_all_views("add", add_case);
+    number_cases_in_views(add_case, module_context_scaled(CASES));
 }
 
 /* a mod P for a below 4P; a is at an end of one of the four quarters about as
@@ -355,7 +324,7 @@ static void reduce_case(const number_view *view, uint64_t seed, unsigned *wrong)
 
 static void reduce(void **state)
 {
-    in_all_views("reduce", reduce_case);
+    number_cases_in_views(reduce_case, module_context_scaled(CASES));
 }
 
 /* Takes all of a or all of b, samples of 2^B included. */
@@ -378,7 +347,7 @@ static void choose_case(const number_view *view, uint64_t seed, unsigned *wrong)
 
 static void choose_either(void **state)
 {
-    in_all_views("choose", choose_case);
+    number_cases_in_views(choose_case, module_context_scaled(CASES));
 }
 
 int main(void)

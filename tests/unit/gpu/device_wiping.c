@@ -17,13 +17,12 @@
 
 #include "gpu/cuda/key_form.h"
 #include "tests/unit/support/gpu_device.h"
+#include "tests/unit/support/gpu_secrets.h"
 #include "tests/unit/support/random_keys.h"
 
 enum {
-    SECRETS_MAX = 4096,
     BLOCKS_MAX = 64,
     BATCH = 512,
-    FILTER = 65536,
 };
 
 typedef struct block {
@@ -32,12 +31,6 @@ typedef struct block {
     enum cudaMemcpyKind to_host;
 } block;
 
-/* Secrets of eight bytes each, as they would lie in memory. Short or common
- * values prove nothing and are left out. The filter rules out most other values
- * at once. */
-static uint64_t secrets[SECRETS_MAX];
-static unsigned secret_count;
-static uint8_t filter[FILTER];
 static block blocks[BLOCKS_MAX];
 static unsigned block_count, freed, found;
 static int looking;
@@ -51,45 +44,16 @@ cudaError_t __wrap_cudaFree(void *block);
 cudaError_t __real_cudaFreeHost(void *block);
 cudaError_t __wrap_cudaFreeHost(void *block);
 
-static int is_secret(uint64_t word)
-{
-    if (!filter[word % FILTER])
-        return 0;
-    for (unsigned i = 0; i < secret_count; i++)
-        if (secrets[i] == word)
-            return 1;
-    return 0;
-}
-
-static void add_words(const void *from, size_t size)
-{
-    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
-        uint64_t word;
-
-        memcpy(&word, (const uint8_t *)from + at, sizeof(word));
-        if (word >> 32 == 0 || (word & 0xffffffffu) == 0 || is_secret(word) ||
-            secret_count == SECRETS_MAX)
-            continue;
-        secrets[secret_count++] = word;
-        filter[word % FILTER] = 1;
-    }
-}
-
-/* Counts the secrets in a block, at any multiple of four bytes. */
-static unsigned secrets_in(const block *b)
+/* Counts the secrets in a block of either memory. */
+static unsigned secrets_in_block(const block *b)
 {
     uint8_t *copy = malloc(b->size);
-    unsigned count = 0;
+    unsigned count;
 
     assert_non_null(copy);
     assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
     assert_int_equal(cudaMemcpy(copy, b->at, b->size, b->to_host), cudaSuccess);
-    for (size_t at = 0; at + sizeof(uint64_t) <= b->size; at += 4) {
-        uint64_t word;
-
-        memcpy(&word, copy + at, sizeof(word));
-        count += (unsigned)is_secret(word);
-    }
+    count = secrets_in(copy, b->size);
     free(copy);
     return count;
 }
@@ -99,7 +63,7 @@ static unsigned secrets_in_all(void)
     unsigned count = 0;
 
     for (unsigned i = 0; i < block_count; i++)
-        count += secrets_in(&blocks[i]);
+        count += secrets_in_block(&blocks[i]);
     return count;
 }
 
@@ -120,7 +84,7 @@ static void forget(const void *at)
         if (blocks[i].at != at)
             continue;
         freed++;
-        found += looking ? secrets_in(&blocks[i]) : 0;
+        found += looking ? secrets_in_block(&blocks[i]) : 0;
         blocks[i] = blocks[--block_count];
         return;
     }
@@ -158,7 +122,7 @@ static int give_random(void *arg, void *out, size_t len)
 {
     random_bytes(arg, out, len);
     if (looking)
-        add_words(out, len < 1024 ? len : 1024);
+        secrets_add(out, len < 1024 ? len : 1024);
     return 1;
 }
 
@@ -189,28 +153,13 @@ static void collect_secrets(void)
     const warprsa_key_form *form =
         warprsa_form_of((warprsa_size_class)warprsa_key_class(&key.key));
     void *prepared = calloc(1, form->key_bytes);
-    uint8_t answer[WARPRSA_MODULUS_BYTES_MAX];
-    BIGNUM *m = BN_new(), *s = BN_new();
-    const int bytes = (int)key.key.modulus_bytes;
     uint16_t windows;
 
-    assert_true(prepared != NULL && m != NULL && s != NULL);
+    assert_non_null(prepared);
     assert_int_equal(WARPRSA_OK, form->prepare(prepared, &windows, &key.key));
-    add_words(prepared, form->key_bytes / 2); /* begins with both halves */
+    secrets_add(prepared, form->key_bytes / 2); /* begins with both halves */
     free(prepared);
-    add_words(key.key.p, sizeof(key.key.p));
-    add_words(key.key.q, sizeof(key.key.q));
-    add_words(key.key.dp, sizeof(key.key.dp));
-    add_words(key.key.dq, sizeof(key.key.dq));
-    add_words(key.key.qinv, sizeof(key.key.qinv));
-    memset(input, 0x35, (size_t)bytes);
-    input[0] = 0;
-    assert_non_null(BN_bin2bn(input, bytes, m));
-    assert_true(made_key_answer(&key, s, m));
-    assert_int_equal(bytes, BN_bn2binpad(s, answer, bytes));
-    add_words(answer, (size_t)bytes);
-    BN_free(m);
-    BN_free(s);
+    secrets_add_key(&key, input);
 }
 
 /* Runs a batch of `count` requests, all with this key. */
@@ -243,14 +192,13 @@ static void nothing_secret_is_left(const key_recipe *recipe,
     unsigned of_key, before;
 
     stream.state = 7;
-    secret_count = 0;
-    memset(filter, 0, sizeof(filter));
+    secrets_forget();
     assert_true(made_key_at(&key, recipe, distances));
     open_device();
     before = block_count;
     assert_true(before >= 4); /* keys, staging twice, tables */
     collect_secrets();
-    assert_true(secret_count > 100);
+    assert_true(secrets_count() > 100);
     looking = 1;
     assert_int_equal(0, secrets_in_all());
     assert_int_equal(WARPRSA_OK, engine->load_key(device, &key.key, &index));

@@ -6,16 +6,13 @@
  * operands and primes that strain the bounds most, exact reduction, and the
  * packed tables.
  */
-#include "tests/unit/support/gpu_numbers.h"
+#include "tests/unit/support/fold_work.h"
 
 #include <fenv.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/kernels/fold/fold_operation.h"
 #include "gpu/kernels/fold/matrix.h"
-#include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 
 enum {
@@ -26,94 +23,38 @@ enum {
     REDUCTIONS = 60,
     TABLES = 4,
     LIMBS_MAX = WARPRSA_FOLD_LIMBS_MAX,
-    BYTES = LIMBS_MAX * 13 / 2 + 8
 };
 
 static const int limbs_of[SIZES] = {20, 30, 40};
-/* Of a fold's result, as fold.h has it. */
-static const int bits_most[SIZES] = {1040, 1553, 2073};
 
 static BN_CTX *bn;
 static BIGNUM *prime, *a, *b, *x, *y;
+static fold_work *w;
 static uint8_t *matrix;
-static warprsa_fold_group group;
-static uint32_t *table, *selected;
-static uint32_t smem_pieces[WARPRSA_FOLD_PIECES_PER_PHASE(LIMBS_MAX) *
-                            WARPRSA_FOLD_ENTRIES * WARPRSA_FOLD_PIECE_WORDS *
-                            WARPRSA_MESSAGES];
 
 static int set_up(void **state)
 {
-    const size_t words = WARPRSA_FOLD_WORDS(LIMBS_MAX) * WARPRSA_MESSAGES;
-
     bn = BN_CTX_new();
-    prime = BN_new();
-    a = BN_new();
-    b = BN_new();
-    x = BN_new();
-    y = BN_new();
-    matrix = malloc(WARPRSA_FOLD_MATRIX_BYTES(LIMBS_MAX));
-    table = malloc(WARPRSA_FOLD_ENTRIES * words * sizeof(*table));
-    selected = malloc(words * sizeof(*selected));
-    group.memory.table = table;
-    group.memory.selected = selected;
-    group.memory.smem_pieces = smem_pieces;
-    group.memory.stride = WARPRSA_MESSAGES;
-    group.matrix[0] = group.matrix[1] = matrix;
-    return !bn || !prime || !a || !b || !x || !y || !matrix || !table ||
-           !selected || fesetround(FE_TOWARDZERO) != 0;
+    BN_CTX_start(bn);
+    prime = BN_CTX_get(bn);
+    a = BN_CTX_get(bn);
+    b = BN_CTX_get(bn);
+    x = BN_CTX_get(bn);
+    y = BN_CTX_get(bn);
+    w = fold_work_new();
+    if (y == NULL || w == NULL)
+        return 1;
+    matrix = w->matrix[0];
+    w->group.matrix[1] = matrix;
+    return fesetround(FE_TOWARDZERO) != 0;
 }
 
 static int tear_down(void **state)
 {
+    BN_CTX_end(bn);
     BN_CTX_free(bn);
-    BN_free(prime);
-    BN_free(a);
-    BN_free(b);
-    BN_free(x);
-    BN_free(y);
-    free(matrix);
-    free(table);
-    free(selected);
+    free(w);
     return 0;
-}
-
-/* Row k of the matrix: the power of two that stands for byte k. */
-static int row_bit(int k, int limbs)
-{
-    return k == 8 * limbs - 1 ? 52 * (limbs - 1) + 44
-           : k == warprsa_fold_bias_row(limbs)
-               ? 52 * (limbs / 2 * 3) + 2
-               : 52 * (limbs + k / 8) + 8 * (k % 8);
-}
-
-/* That row: the power modulo p, or minus it where it stands for the bias. */
-static void row_of(BIGNUM *to, const BIGNUM *p, int k, int limbs)
-{
-    number_power_of_two(to, row_bit(k, limbs));
-    BN_set_negative(to, k == warprsa_fold_bias_row(limbs));
-    assert_true(BN_nnmod(to, to, p, bn));
-}
-
-/* The matrix of `prime`, from libcrypto's numbers. */
-static void make_matrix(int limbs)
-{
-    double samples[NUMBER_SAMPLES];
-
-    memset(matrix, 0, WARPRSA_FOLD_MATRIX_BYTES(LIMBS_MAX));
-    for (int k = 0; k < 8 * limbs; k++) {
-        row_of(x, prime, k, limbs);
-        number_to_samples(samples, x, limbs);
-        for (int i = 0; i < limbs; i++)
-            for (int digit = 0; digit < WARPRSA_FOLD_DIGITS; digit++) {
-                int low = warprsa_fold_digit_shift(digit, limbs);
-                int next = warprsa_fold_digit_shift(digit + 1, limbs);
-
-                matrix[warprsa_fold_matrix_offset(k, i, digit, limbs)] =
-                    (uint8_t)((uint64_t)samples[i] >> low &
-                              ((1u << (next - low)) - 1));
-            }
-    }
 }
 
 /* No two digits share a offset, and none is outside. */
@@ -162,12 +103,13 @@ static void rows_made_from_a_key(void **state)
 
             warprsa_fold_matrix_row(
                 &row, &key,
-                k == last ? row_bit(k, limbs) : row_bit(k, limbs) - 52 * limbs,
+                k == last ? fold_row_bit(k, limbs)
+                          : fold_row_bit(k, limbs) - 52 * limbs,
                 k == last, k == warprsa_fold_bias_row(limbs), limbs,
                 shape.threads_per_number, shape.limbs_per_thread);
             for (int half = 0; half < 2; half++) {
-                row_of(x, made.numbers.value[half ? NUMBER_Q : NUMBER_P], k,
-                       limbs);
+                fold_row(x, made.numbers.value[half ? NUMBER_Q : NUMBER_P], k,
+                         limbs, bn);
                 number_to_samples(samples, x, limbs);
                 for (int j = 0; j < limbs; j++)
                     assert_true(samples[j] ==
@@ -184,43 +126,11 @@ static void rows_made_from_a_key(void **state)
     }
 }
 
-/* At and about where a difference of samples makes a carry, and the most. */
-static double edge(uint64_t random)
-{
-    static const double edges[] = {0,      1,          0x1p51 - 2, 0x1p51 - 1,
-                                   0x1p51, 0x1p51 + 1, 0x1p52 - 1, 0x1p52};
-
-    return edges[random % (sizeof(edges) / sizeof(edges[0]))];
-}
-
-/* An operand: samples may be 2^52, but for those that fold.h bounds. */
-static void operand(double *samples, random_stream *stream, int limbs)
-{
-    const unsigned kind = random_below(stream, 9);
-
-    for (int i = 0; i < limbs; i++) {
-        const uint64_t random = random_next(stream) & WARPRSA_SAMPLE_MASK;
-
-        samples[i] = kind == 0   ? 0x1p52
-                     : kind == 1 ? 0x1p52 - 1
-                     : kind == 2 ? (random % 3 == 0 ? 0x1p52 : 0x1p52 - 1)
-                     : kind == 3 ? (random % 2 == 0 ? 0x1p52 - 1 : 0)
-                     : kind == 4 ? (double)(random >> random % 53)
-                     : kind == 5 ? (i < limbs / 2 ? 0x1p52 : 0)
-                     : kind == 6 ? (i < limbs / 2 ? 0 : 0x1p52)
-                     : kind == 7 ? edge(random >> 8)
-                                 : (double)random;
-    }
-    samples[limbs / 2 - 1] = fmin(samples[limbs / 2 - 1], 0x1p52 - 1);
-    samples[limbs - 1] = fmin(samples[limbs - 1], 0x1.6ap51);
-}
-
-/* The columns of m n, or of m m without n, stand for that, none is negative or
- * above the bound that fold.h states, and byte 7 of the last is free. */
+/* The columns of m n, or of m m without n. */
 static void check_columns(uint64_t *s, const double *m, const double *n,
                           int limbs)
 {
-    uint64_t plain[2 * LIMBS_MAX], byte;
+    uint64_t plain[2 * LIMBS_MAX];
     warprsa_fold_smem_stash stash = {{0}};
 
     if (n == NULL)
@@ -228,19 +138,7 @@ static void check_columns(uint64_t *s, const double *m, const double *n,
     else
         warprsa_fold_mul(s, m, n, &stash, limbs);
     memcpy(plain, s, sizeof(plain));
-    byte = plain[2 * limbs - 2] >> 56;
-    assert_int_equal(1, byte);
-    plain[2 * limbs - 2] -= byte << 56;
-    for (int c = 0; c < 2 * limbs; c++)
-        assert_true(plain[c] <= (uint64_t)(3 * limbs + 3) << 52);
-    assert_true(plain[2 * limbs - 1] <= (uint64_t)1 << 52);
-    number_from_columns(y, plain, 2 * limbs);
-    number_power_of_two(x, 52 * (limbs / 2 * 3) + 2);
-    assert_true(BN_sub(y, y, x));
-    number_from_samples(a, m, limbs);
-    number_from_samples(b, n == NULL ? m : n, limbs);
-    assert_true(BN_mul(a, a, b, bn));
-    assert_int_equal(0, BN_cmp(a, y));
+    fold_columns_are_right(plain, m, n == NULL ? m : n, limbs, bn);
 }
 
 static void products(void **state)
@@ -253,33 +151,23 @@ static void products(void **state)
             double m[LIMBS_MAX], n[LIMBS_MAX];
             uint64_t s[2 * LIMBS_MAX];
 
-            operand(m, &stream, limbs_of[size]);
-            operand(n, &stream, limbs_of[size]);
+            fold_operand(m, limbs_of[size], &stream);
+            fold_operand(n, limbs_of[size], &stream);
             check_columns(s, m, n, limbs_of[size]);
             check_columns(s, m, NULL, limbs_of[size]);
         }
 }
 
-/* All messages' columns folded: the same number modulo the prime, in samples
- * up to 2^52, below the bound that fold.h states. */
+/* Folds all messages' columns. */
 static void fold_all(warprsa_fold_number *r, warprsa_fold_columns *s,
                      BIGNUM *const *expected, int limbs)
 {
     static const warprsa_fold_table_work none = {-1, -1, -1, -1};
     uint32_t digit[WARPRSA_MESSAGES] = {0};
 
-    warprsa_fold_fold(r, &group, s, &none, digit, limbs);
-    for (int k = 0; k < WARPRSA_MESSAGES; k++) {
-        for (int i = 0; i < limbs; i++)
-            assert_true(r->of[k][i] >= 0 && r->of[k][i] <= 0x1p52 &&
-                        r->of[k][i] == (double)(uint64_t)r->of[k][i]);
-        assert_true(r->of[k][limbs / 2 - 1] < 0x1p52 &&
-                    r->of[k][limbs - 1] <= 0x1.6ap51);
-        number_from_samples(x, r->of[k], limbs);
-        assert_true(BN_num_bits(x) <= bits_most[limbs / 10 - 2]);
-        assert_true(BN_nnmod(x, x, prime, bn));
-        assert_int_equal(0, BN_cmp(x, expected[k]));
-    }
+    warprsa_fold_fold(r, &w->group, s, &none, digit, limbs);
+    for (int k = 0; k < WARPRSA_MESSAGES; k++)
+        fold_result_is_right(r->of[k], expected[k], prime, limbs, bn);
 }
 
 /* Products and squares of fresh operands, and then of what comes out. */
@@ -290,7 +178,7 @@ static void folds_of(int limbs, random_stream *stream)
     BIGNUM *expected[WARPRSA_MESSAGES];
 
     for (int k = 0; k < WARPRSA_MESSAGES; k++) {
-        operand(m.of[k], stream, limbs);
+        fold_operand(m.of[k], limbs, stream);
         assert_non_null(expected[k] = BN_new());
     }
     for (int turn = 0; turn < FOLDS; turn++) {
@@ -298,7 +186,7 @@ static void folds_of(int limbs, random_stream *stream)
             const int square = (k + turn) % 2;
 
             if (!square)
-                operand(n.of[k], stream, limbs);
+                fold_operand(n.of[k], limbs, stream);
             number_from_samples(a, m.of[k], limbs);
             number_from_samples(b, square ? m.of[k] : n.of[k], limbs);
             assert_true(BN_mod_mul(expected[k], a, b, prime, bn));
@@ -361,13 +249,9 @@ static void folds(void **state)
 
     for (int size = 0; size < SIZES; size++)
         for (unsigned i = 0; i < primes; i++) {
-            const int limbs = limbs_of[size], bits = WARPRSA_FOLD_BITS(limbs);
-
-            number_pattern(prime, &stream, (int)(i % NUMBER_PATTERNS),
-                           i % 4 == 3 ? bits - (int)random_below(&stream, 16)
-                                      : bits);
-            make_matrix(limbs);
-            folds_of(limbs, &stream);
+            fold_prime(prime, i, limbs_of[size], &stream);
+            fold_matrix(matrix, prime, limbs_of[size], bn);
+            folds_of(limbs_of[size], &stream);
         }
 }
 
@@ -394,28 +278,11 @@ static void reductions(void **state)
 
     for (int size = 0; size < SIZES; size++)
         for (unsigned i = 0; i < count; i++) {
-            const int limbs = limbs_of[size], most = WARPRSA_FOLD_BITS(limbs);
-            const int least = WARPRSA_FOLD_BITS_MIN(limbs);
+            const int limbs = limbs_of[size];
 
-            number_pattern(
-                prime, &stream, (int)(i % NUMBER_PATTERNS),
-                i % 3 == 0   ? least
-                : i % 3 == 1 ? most
-                             : least + (int)random_below(
-                                           &stream, (unsigned)(most - least)));
+            fold_prime_to_reduce_by(prime, i, limbs, &stream);
             for (int about = -2; about <= 2; about++) {
-                uint64_t q =
-                    random_next(&stream) >> (25 + random_below(&stream, 39));
-
-                number_power_of_two(b, 52 * limbs);
-                assert_true(BN_set_word(a, q));
-                assert_true(BN_mul(a, a, prime, bn));
-                if (BN_cmp(a, b) >= 0)
-                    assert_true(BN_rshift(a, a, 24));
-                if (about < 0 && !BN_is_zero(a))
-                    assert_true(BN_sub_word(a, (BN_ULONG)-about));
-                else
-                    assert_true(BN_add_word(a, (BN_ULONG)(about + 2)));
+                fold_about_a_multiple(a, prime, about, limbs, &stream, bn);
                 reduce_one(limbs);
             }
         }
@@ -466,7 +333,8 @@ static void tables(void **state)
                         (double)(random_next(&stream) &
                                  (i == limbs - 1 ? (1ull << top) - 1
                                                  : WARPRSA_SAMPLE_MASK));
-                warprsa_fold_put_entry(&group.memory, e, entry[e][k], k, limbs);
+                warprsa_fold_put_entry(&w->group.memory, e, entry[e][k], k,
+                                       limbs);
             }
         for (uint32_t digit = 0; digit <= (uint32_t)WARPRSA_FOLD_ENTRIES;
              digit++)
@@ -477,11 +345,11 @@ static void tables(void **state)
 
                 for (int phase = 0; phase < WARPRSA_FOLD_PHASES(limbs);
                      phase++) {
-                    warprsa_fold_fetch(&group, phase, k, limbs);
-                    warprsa_fold_select_pieces(&group.memory, phase, own, k,
+                    warprsa_fold_fetch(&w->group, phase, k, limbs);
+                    warprsa_fold_select_pieces(&w->group.memory, phase, own, k,
                                                limbs);
                 }
-                warprsa_fold_get_selected(got, &group.memory, k, limbs);
+                warprsa_fold_get_selected(got, &w->group.memory, k, limbs);
                 for (int i = 0; i < limbs; i++)
                     assert_true(got[i] == entry[own][k][i]);
             }

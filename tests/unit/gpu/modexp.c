@@ -37,34 +37,22 @@ static uint32_t exponents[2][WARPRSA_BLINDED_WORDS];
 
 static int set_up(void **state)
 {
-    int good = 1;
-
     bn = BN_CTX_new();
-    scratch = BN_new();
+    BN_CTX_start(bn);
     for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
-        operands *o = &numbers[i];
-
-        o->p = BN_new();
-        o->x = BN_new();
-        o->last = BN_new();
-        o->expected = BN_new();
-        o->r_inverse = BN_new();
-        good = good && o->p && o->x && o->last && o->expected && o->r_inverse;
+        numbers[i].p = BN_CTX_get(bn);
+        numbers[i].x = BN_CTX_get(bn);
+        numbers[i].last = BN_CTX_get(bn);
+        numbers[i].expected = BN_CTX_get(bn);
+        numbers[i].r_inverse = BN_CTX_get(bn);
     }
-    good = good && bn != NULL && scratch != NULL;
-    return !good || fesetround(FE_TOWARDZERO) != 0;
+    scratch = BN_CTX_get(bn);
+    return scratch == NULL || fesetround(FE_TOWARDZERO) != 0;
 }
 
 static int tear_down(void **state)
 {
-    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
-        BN_free(numbers[i].p);
-        BN_free(numbers[i].x);
-        BN_free(numbers[i].last);
-        BN_free(numbers[i].expected);
-        BN_free(numbers[i].r_inverse);
-    }
-    BN_free(scratch);
+    BN_CTX_end(bn);
     BN_CTX_free(bn);
     return 0;
 }
@@ -314,22 +302,6 @@ static void blinds_exponents(void **state)
     }
 }
 
-/* An exponent of as many bits as it may have: random, ones, 1 or 0. */
-static void choose_exponent(operands *o, uint32_t *words, int bits,
-                            random_stream *stream)
-{
-    const unsigned kind = random_below(stream, 6);
-
-    memset(words, 0, WARPRSA_BLINDED_WORDS * sizeof(*words));
-    BN_zero(o->expected);
-    for (int i = 0; i < bits; i++)
-        if (kind == 0 || (kind == 1 && i == 0) ||
-            (kind > 2 && random_below(stream, 2))) {
-            words[i / 32] |= 1u << (i % 32);
-            assert_true(BN_set_bit(o->expected, i));
-        }
-}
-
 static void secret_case(const number_view *view, uint64_t seed, unsigned *wrong)
 {
     random_stream stream = {seed};
@@ -344,7 +316,8 @@ static void secret_case(const number_view *view, uint64_t seed, unsigned *wrong)
     for (int i = 0; i < 2; i++) {
         operands *o = &numbers[i];
 
-        choose_exponent(o, exponents[i], exponent_bits(view), &stream);
+        number_exponent(o->expected, exponents[i], exponent_bits(view),
+                        &stream);
         choose_base(o, view, i, &stream, &x);
         assert_true(BN_mod_exp(o->expected, o->x, o->expected, o->p, bn));
         number_power_of_two(scratch, WARPRSA_SAMPLE_BITS * view->limbs);
@@ -366,16 +339,7 @@ static void secret_case(const number_view *view, uint64_t seed, unsigned *wrong)
 
 static void secret_modexps(void **state)
 {
-    const unsigned count = module_context_scaled(SECRET_CASES);
-    unsigned wrong = 0;
-
-    for (int size = 0; size < NUMBER_SHAPES; size++) {
-        number_view view = number_view_of(2 * size);
-
-        for (unsigned i = 0; i < count; i++)
-            secret_case(&view, number_seed() + i, &wrong);
-    }
-    assert_int_equal(0, wrong);
+    number_cases_in_pairs(secret_case, module_context_scaled(SECRET_CASES));
 }
 
 /* The check that ends an operation, for any s, and for s^e with each bit

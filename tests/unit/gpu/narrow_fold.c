@@ -50,23 +50,19 @@ static random_stream stream;
 static int set_up(void **state)
 {
     bn = BN_CTX_new();
-    prime[0] = BN_new();
-    prime[1] = BN_new();
-    x = BN_new();
-    y = BN_new();
-    z = BN_new();
+    BN_CTX_start(bn);
+    prime[0] = BN_CTX_get(bn);
+    prime[1] = BN_CTX_get(bn);
+    x = BN_CTX_get(bn);
+    y = BN_CTX_get(bn);
+    z = BN_CTX_get(bn);
     stream.state = number_seed();
-    return !bn || !prime[0] || !prime[1] || !x || !y || !z ||
-           fesetround(FE_TOWARDZERO) != 0;
+    return z == NULL || fesetround(FE_TOWARDZERO) != 0;
 }
 
 static int tear_down(void **state)
 {
-    BN_free(prime[0]);
-    BN_free(prime[1]);
-    BN_free(x);
-    BN_free(y);
-    BN_free(z);
+    BN_CTX_end(bn);
     BN_CTX_free(bn);
     return 0;
 }
@@ -247,19 +243,6 @@ static void next_primes(int pattern)
     use_primes();
 }
 
-static void from_signed(BIGNUM *to, const double *samples)
-{
-    BN_zero(to);
-    for (int i = LIMBS - 1; i >= 0; i--) {
-        const int64_t sample = (int64_t)samples[i];
-
-        assert_true((double)sample == samples[i]);
-        assert_true(BN_lshift(to, to, WARPRSA_SAMPLE_BITS));
-        assert_true(sample < 0 ? BN_sub_word(to, (BN_ULONG)-sample)
-                               : BN_add_word(to, (BN_ULONG)sample));
-    }
-}
-
 static void check_rows(int which)
 {
     const uint8_t *matrix = (const uint8_t *)keys[which].matrix;
@@ -349,7 +332,7 @@ static void check_result(const BIGNUM *want, int which)
     double a[LIMBS];
 
     warprsa_narrow_host_get(a, host.shared + WARPRSA_NARROW_A);
-    from_signed(z, a);
+    number_from_signed(z, a, LIMBS);
     assert_true(BN_nnmod(x, z, prime[which], bn));
     assert_true(BN_nnmod(y, want, prime[which], bn));
     assert_int_equal(BN_cmp(x, y), 0);
@@ -371,8 +354,8 @@ static void chain(int which, int turn)
     warprsa_narrow_host_new(&host, &keys[which]);
     warprsa_narrow_host_put(host.shared + WARPRSA_NARROW_A, a);
     warprsa_narrow_host_put(host.shared + WARPRSA_NARROW_B, b);
-    from_signed(value, a);
-    from_signed(factor, b);
+    number_from_signed(value, a, LIMBS);
+    number_from_signed(factor, b, LIMBS);
     for (int i = 0; i < CHAIN; i++) {
         const int multiply = (turn + i) % 2;
 
@@ -455,7 +438,7 @@ static void powers(void **state)
         next_primes(i / 2);
         choose_exponent(exponent, windows, i / 2);
         operand(a, i / 2);
-        from_signed(x, a);
+        number_from_signed(x, a, LIMBS);
         assert_true(BN_nnmod(x, x, prime[i / 2 % 2], bn));
         assert_true(BN_mod_exp(x, x, y, prime[i / 2 % 2], bn));
         warprsa_narrow_host_power(power, a, &keys[i / 2 % 2], exponent, windows,
@@ -463,7 +446,7 @@ static void powers(void **state)
         if (cut > 0)
             warprsa_narrow_host_power(power, a, &keys[i / 2 % 2], exponent,
                                       windows, 0, cut);
-        from_signed(z, power);
+        number_from_signed(z, power, LIMBS);
         assert_true(BN_nnmod(z, z, prime[i / 2 % 2], bn));
         assert_int_equal(BN_cmp(x, z), 0);
     }

@@ -16,15 +16,15 @@ static BIGNUM *x, *y;
 static int set_up(void **state)
 {
     bn = BN_CTX_new();
-    x = BN_new();
-    y = BN_new();
-    return bn == NULL || x == NULL || y == NULL;
+    BN_CTX_start(bn);
+    x = BN_CTX_get(bn);
+    y = BN_CTX_get(bn);
+    return y == NULL;
 }
 
 static int tear_down(void **state)
 {
-    BN_free(x);
-    BN_free(y);
+    BN_CTX_end(bn);
     BN_CTX_free(bn);
     return 0;
 }

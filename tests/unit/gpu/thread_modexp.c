@@ -30,24 +30,19 @@ static uint64_t start[4 * N_MAX];
 static int set_up(void **state)
 {
     bn = BN_CTX_new();
-    p = BN_new();
-    a = BN_new();
-    b = BN_new();
-    expected = BN_new();
-    got = BN_new();
-    scratch = BN_new();
-    return !bn || !p || !a || !b || !expected || !got || !scratch ||
-           fesetround(FE_TOWARDZERO) != 0;
+    BN_CTX_start(bn);
+    p = BN_CTX_get(bn);
+    a = BN_CTX_get(bn);
+    b = BN_CTX_get(bn);
+    expected = BN_CTX_get(bn);
+    got = BN_CTX_get(bn);
+    scratch = BN_CTX_get(bn);
+    return scratch == NULL || fesetround(FE_TOWARDZERO) != 0;
 }
 
 static int tear_down(void **state)
 {
-    BN_free(p);
-    BN_free(a);
-    BN_free(b);
-    BN_free(expected);
-    BN_free(got);
-    BN_free(scratch);
+    BN_CTX_end(bn);
     BN_CTX_free(bn);
     return 0;
 }
@@ -56,17 +51,9 @@ static int tear_down(void **state)
  * range. */
 static void value_of(BIGNUM *to, const double *from, int N)
 {
-    BN_zero(to);
-    for (int j = N - 1; j >= 0; j--) {
-        int64_t sample = (int64_t)from[j];
-
-        assert_true(sample >= -(1ll << 51) && sample < (1ll << 51));
-        assert_true(BN_lshift(to, to, 52));
-        if (sample < 0)
-            assert_true(BN_sub_word(to, (BN_ULONG)-sample));
-        else
-            assert_true(BN_add_word(to, (BN_ULONG)sample));
-    }
+    for (int j = 0; j < N; j++)
+        assert_true(from[j] >= -0x1p51 && from[j] < 0x1p51);
+    number_from_signed(to, from, N);
 }
 
 /* Converts a number to balanced samples, for |from| < 2^(52 N - 2). */
@@ -198,31 +185,7 @@ static void product_case(const number_view *view, uint64_t seed,
 
 static void products(void **state)
 {
-    const unsigned count = module_context_scaled(PRODUCT_CASES);
-    unsigned wrong = 0;
-
-    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
-        number_view view = number_view_of(2 * size);
-
-        for (unsigned i = 0; i < count; i++)
-            product_case(&view, number_seed() + i, &wrong);
-    }
-    assert_int_equal(0, wrong);
-}
-
-/* An exponent: random, all ones, 1 or 0. */
-static void choose_exponent(int bits, random_stream *stream)
-{
-    const unsigned kind = random_below(stream, 6);
-
-    memset(exponent, 0, sizeof(exponent));
-    BN_zero(b);
-    for (int i = 0; i < bits; i++)
-        if (kind == 0 || (kind == 1 && i == 0) ||
-            (kind > 2 && random_below(stream, 2))) {
-            exponent[i / 32] |= 1u << (i % 32);
-            assert_true(BN_set_bit(b, i));
-        }
+    number_cases_in_pairs(product_case, module_context_scaled(PRODUCT_CASES));
 }
 
 static void power_case(const number_view *view, uint64_t seed, unsigned *wrong)
@@ -232,7 +195,7 @@ static void power_case(const number_view *view, uint64_t seed, unsigned *wrong)
     warprsa_thread x = use_modulus(view, &stream);
 
     x.windows = (R_bits + WARPRSA_EXPONENT_BLINDING_BITS) / WARPRSA_WINDOW;
-    choose_exponent(x.windows * WARPRSA_WINDOW, &stream);
+    number_exponent(b, exponent, x.windows * WARPRSA_WINDOW, &stream);
     number_power_of_two(scratch, R_bits);
     assert_true(BN_nnmod(a, scratch, p, bn));
     number_to_samples(samples, a, N);
@@ -263,16 +226,7 @@ static void power_case(const number_view *view, uint64_t seed, unsigned *wrong)
 
 static void powers(void **state)
 {
-    const unsigned count = module_context_scaled(POWER_CASES);
-    unsigned wrong = 0;
-
-    for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
-        number_view view = number_view_of(2 * size);
-
-        for (unsigned i = 0; i < count; i++)
-            power_case(&view, number_seed() + i, &wrong);
-    }
-    assert_int_equal(0, wrong);
+    number_cases_in_pairs(power_case, module_context_scaled(POWER_CASES));
 }
 
 /* Converts numbers with samples of exactly 2^52 and of all ones, in and out. */

@@ -14,19 +14,14 @@
 
 #include "batching/base/secret_memory.h"
 #include "gpu/cpu/cpu_device.h"
-#include "tests/unit/support/gpu_keys.h"
+#include "tests/unit/support/gpu_secrets.h"
 
 enum {
-    SECRETS_MAX = 1024,
     TASKS = WARPRSA_IFMA_LANES, /* the engine ifma keeps their blinding */
     KEYS = WARPRSA_HOST_BLINDINGS_MAX + 44, /* more than it keeps that of */
     SKIPPED = 77,                           /* exit status */
 };
 
-/* The secrets searched for: eight bytes each, as they lie in memory. Short or
- * common numbers would prove nothing and are left out. */
-static uint64_t secrets[SECRETS_MAX];
-static unsigned secret_count;
 static int looking;
 static unsigned blocks, found;
 /* Of memory for secrets: pieces given back that held some until then. */
@@ -40,28 +35,6 @@ void __wrap_warprsa_secret_give(warprsa_secret_pool *pool, void *memory,
                                 size_t size);
 int __real_munmap(void *block, size_t size);
 int __wrap_munmap(void *block, size_t size);
-
-static int is_secret(uint64_t word)
-{
-    for (unsigned i = 0; i < secret_count; i++)
-        if (secrets[i] == word)
-            return 1;
-    return 0;
-}
-
-/* The number of secrets in a block, at any multiple of four bytes. */
-static unsigned secrets_in(const void *block, size_t size)
-{
-    unsigned count = 0;
-
-    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += 4) {
-        uint64_t word;
-
-        memcpy(&word, (const uint8_t *)block + at, sizeof(word));
-        count += (unsigned)is_secret(word);
-    }
-    return count;
-}
 
 void __wrap_free(void *block)
 {
@@ -89,24 +62,12 @@ int __wrap_munmap(void *block, size_t size)
     return __real_munmap(block, size);
 }
 
-static void add_words(const void *from, size_t size)
-{
-    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
-        uint64_t word;
-
-        memcpy(&word, (const uint8_t *)from + at, sizeof(word));
-        if (word >> 32 != 0 && (word & 0xffffffffu) != 0 && !is_secret(word) &&
-            secret_count < SECRETS_MAX)
-            secrets[secret_count++] = word;
-    }
-}
-
 /* Blinding factors are secrets, too: the test knows them. */
 static int give_random(void *arg, void *out, size_t len)
 {
     random_bytes(arg, out, len);
     if (looking)
-        add_words(out, len);
+        secrets_add(out, len);
     return 1;
 }
 
@@ -144,29 +105,13 @@ static void open_device(uint32_t keys_max)
 static void collect_secrets(uint8_t *input)
 {
     warprsa_operation_key prepared;
-    uint8_t answer[WARPRSA_MODULUS_BYTES_MAX];
-    BIGNUM *m = BN_new(), *s = BN_new();
-    const int bytes = (int)key.key.modulus_bytes;
 
-    assert_true(m != NULL && s != NULL);
     assert_int_equal(WARPRSA_OK,
                      warprsa_prepare_operation_key(&prepared, &key.key));
-    add_words(prepared.half, sizeof(prepared.half));
-    add_words(prepared.qinv_r, sizeof(prepared.qinv_r));
-    add_words(prepared.q_r, sizeof(prepared.q_r));
-    add_words(key.key.p, sizeof(key.key.p));
-    add_words(key.key.q, sizeof(key.key.q));
-    add_words(key.key.dp, sizeof(key.key.dp));
-    add_words(key.key.dq, sizeof(key.key.dq));
-    add_words(key.key.qinv, sizeof(key.key.qinv));
-    memset(input, 0x35, (size_t)bytes);
-    input[0] = 0;
-    assert_non_null(BN_bin2bn(input, bytes, m));
-    assert_true(made_key_answer(&key, s, m));
-    assert_int_equal(bytes, BN_bn2binpad(s, answer, bytes));
-    add_words(answer, (size_t)bytes);
-    BN_free(m);
-    BN_free(s);
+    secrets_add(prepared.half, sizeof(prepared.half));
+    secrets_add(prepared.qinv_r, sizeof(prepared.qinv_r));
+    secrets_add(prepared.q_r, sizeof(prepared.q_r));
+    secrets_add_key(&key, input);
 }
 
 /* A full batch of one key, all of whose inputs are the same. */
@@ -197,7 +142,7 @@ static void freed_blocks_hold_no_secret(void **state)
     assert_true(made_key_new(&key, &recipe));
     open_device(2);
     collect_secrets(input);
-    assert_true(secret_count > 300);
+    assert_true(secrets_count() > 300);
     looking = 1;
     assert_int_equal(WARPRSA_OK, engine->load_key(device, &key.key, &index));
     assert_int_equal(WARPRSA_OK, engine->load_key(device, &key.key, &again));

@@ -4,6 +4,7 @@
 #include "tests/unit/support/gpu_numbers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     WRONG_SHOWN = 10,
@@ -57,6 +58,44 @@ void number_wrong(unsigned *wrong, const char *what, const number_view *view,
                     view->limbs_per_thread, (unsigned long long)seed);
 }
 
+static void cases(number_case *one, unsigned count, int step)
+{
+    unsigned wrong = 0;
+
+    for (int v = 0; v < NUMBER_VIEWS; v += step) {
+        const number_view view = number_view_of(v);
+
+        for (unsigned i = 0; i < count; i++)
+            one(&view, number_seed() + i, &wrong);
+    }
+    assert_int_equal(0, wrong);
+}
+
+void number_cases_in_views(number_case *one, unsigned count)
+{
+    cases(one, count, 1);
+}
+
+void number_cases_in_pairs(number_case *one, unsigned count)
+{
+    cases(one, count, 2);
+}
+
+void number_exponent(BIGNUM *to, uint32_t *words, int bits,
+                     random_stream *stream)
+{
+    const unsigned kind = random_below(stream, 6);
+
+    memset(words, 0, WARPRSA_BLINDED_WORDS * sizeof(*words));
+    BN_zero(to);
+    for (int i = 0; i < bits; i++)
+        if (kind == 0 || (kind == 1 && i == 0) ||
+            (kind > 2 && random_below(stream, 2))) {
+            words[i / 32] |= 1u << (i % 32);
+            assert_true(BN_set_bit(to, i));
+        }
+}
+
 int number_sample_within(warprsa_sample_t sample, uint64_t most)
 {
 #ifdef WARPRSA_INT32
@@ -101,6 +140,19 @@ void number_from_samples(BIGNUM *to, const warprsa_sample_t *samples, int count)
     for (int i = 0; i < count; i++)
         columns[i] = (uint64_t)samples[i];
     number_from_columns(to, columns, count);
+}
+
+void number_from_signed(BIGNUM *to, const double *samples, int count)
+{
+    BN_zero(to);
+    for (int i = count - 1; i >= 0; i--) {
+        const int64_t sample = (int64_t)samples[i];
+
+        assert_true((double)sample == samples[i]);
+        assert_true(BN_lshift(to, to, WARPRSA_SAMPLE_BITS));
+        assert_true(sample < 0 ? BN_sub_word(to, (BN_ULONG)-sample)
+                               : BN_add_word(to, (BN_ULONG)sample));
+    }
 }
 
 void number_to_samples(warprsa_sample_t *samples, const BIGNUM *from, int count)

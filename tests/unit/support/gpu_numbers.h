@@ -71,6 +71,20 @@ uint64_t number_seed(void);
 void number_wrong(unsigned *wrong, const char *what, const number_view *view,
                   uint64_t seed);
 
+/* One case of a test; counts what is wrong. */
+typedef void number_case(const number_view *view, uint64_t seed,
+                         unsigned *wrong);
+
+/* Runs `count` cases with seeds in a row in each view, or in those of two
+ * numbers at once alone; none may be wrong. */
+void number_cases_in_views(number_case *one, unsigned count);
+void number_cases_in_pairs(number_case *one, unsigned count);
+
+/* An exponent of so many bits for windows of a modexp: random, all ones, 1 or
+ * 0. `words` are those of a blinded exponent. */
+void number_exponent(BIGNUM *to, uint32_t *words, int bits,
+                     random_stream *stream);
+
 /* 2^bits. */
 void number_power_of_two(BIGNUM *to, int bits);
 
@@ -78,6 +92,8 @@ void number_power_of_two(BIGNUM *to, int bits);
 void number_from_columns(BIGNUM *to, const uint64_t *columns, int count);
 void number_from_samples(BIGNUM *to, const warprsa_sample_t *samples,
                          int count);
+/* Samples of either sign, all of them integers. */
+void number_from_signed(BIGNUM *to, const double *samples, int count);
 /* `from` must fit; each sample below 2^B. */
 void number_to_samples(warprsa_sample_t *samples, const BIGNUM *from,
                        int count);
