@@ -29,7 +29,7 @@
 #include "batching/base/secret_memory.h"
 #include "batching/queue/queue.h"
 #include "gpu/arith/prepared_key.h"
-#include "tests/unit/support/gpu_keys.h"
+#include "tests/unit/support/gpu_device.h"
 #include "tests/unit/support/mappings.h"
 #include "tests/unit/support/wait_until.h"
 
@@ -38,7 +38,6 @@ enum {
     NEEDLE = 16,
     NEEDLES_MAX = 256,
     BLOCK = 1 << 20,
-    SKIPPED = 77, /* exit status */
 };
 
 /* What the program is given. */
@@ -46,14 +45,6 @@ typedef struct gift {
     warprsa_private_key key;
     uint8_t input[256];
 } gift;
-
-static const warprsa_engine *tested_engine(void)
-{
-    const char *name = getenv("WARPRSA_TEST_ENGINE");
-
-    return name != NULL && strcmp(name, "ifma") == 0 ? warprsa_engine_ifma()
-                                                     : warprsa_engine_host();
-}
 
 /* ---- The program ---- */
 
@@ -116,7 +107,7 @@ static int hold_a_key(bool is_dumped)
 {
     gift *given = warprsa_secret_map(sizeof(*given));
     warprsa_queue_config config = {
-        .engines = {{.engine = tested_engine(),
+        .engines = {{.engine = test_engine(),
                      .devices = UINT32_MAX,
                      .streams = 1,
                      .batch_max = REQUESTS}},
@@ -459,14 +450,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_dumped_is_found),
         cmocka_unit_test(nothing_fails_where_nothing_can_be_locked),
     };
-    char why[160];
 
     if (argc > 1)
         return hold_a_key(strcmp(argv[1], "dumped") == 0);
-    if (tested_engine()->count(why, sizeof(why)) == 0) {
-        printf("skipped: engine %s: %s\n", tested_engine()->name, why);
-        return SKIPPED;
-    }
+    if (test_engine() == NULL)
+        return TEST_SKIPPED;
     self = argv[0];
     return cmocka_run_group_tests(tests, make_key, NULL);
 }

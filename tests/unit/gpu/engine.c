@@ -84,15 +84,6 @@ static int keys_of(int size, made_key **of)
     return count;
 }
 
-static void random_message(const BIGNUM *n, random_stream *stream)
-{
-    uint8_t bytes[WARPRSA_MODULUS_BYTES_MAX + 8];
-
-    random_bytes(stream, bytes, sizeof(bytes));
-    assert_non_null(BN_bin2bn(bytes, sizeof(bytes), m));
-    assert_true(BN_nnmod(m, m, n, keys[0].numbers.ctx));
-}
-
 /* An answer that is special for this key: near the primes, where one half is 0
  * or both are equal, and near n. The message is its public power. */
 static void special_answer(const made_key *key, int which,
@@ -146,7 +137,7 @@ static void special_message(const made_key *key, int which,
                            : 1 + (int)random_below(stream, (unsigned)bits - 1));
         assert_true(BN_sub_word(m, 1));
     } else {
-        random_message(n, stream);
+        assert_true(made_key_message(key, m, stream));
     }
     assert_true(BN_cmp(m, n) < 0);
 }
@@ -214,12 +205,15 @@ static void answers_between_the_primes_of(made_key *key, size_t count)
 {
     BIGNUM **v = key->numbers.value;
     random_stream stream = {number_seed()};
+    uint8_t bytes[WARPRSA_MODULUS_BYTES_MAX];
     test_batch batch;
 
     assert_true(test_batch_new(&batch, count));
     for (size_t i = 0; i < count; i++) {
         assert_true(BN_sub(expected, v[NUMBER_Q], v[NUMBER_P]));
-        random_message(expected, &stream);
+        random_bytes(&stream, bytes, sizeof(bytes));
+        assert_non_null(BN_bin2bn(bytes, sizeof(bytes), m));
+        assert_true(BN_nnmod(m, m, expected, key->numbers.ctx));
         assert_true(BN_add(m, m, v[NUMBER_P]));
         assert_true(
             BN_mod_exp(m, m, v[NUMBER_E], v[NUMBER_N], key->numbers.ctx));
@@ -264,7 +258,7 @@ static unsigned random_batch(int size, size_t count, unsigned stream_index)
     for (size_t i = 0; i < count; i++) {
         made_key *key = of[(first + i) % of_class];
 
-        random_message(key->numbers.value[NUMBER_N], &stream);
+        assert_true(made_key_message(key, m, &stream));
         assert_true(test_batch_put(&batch, i, key, m));
     }
     assert_int_equal(WARPRSA_OK,

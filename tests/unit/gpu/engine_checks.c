@@ -80,15 +80,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void random_message(const BIGNUM *n, random_stream *stream)
-{
-    uint8_t bytes[WARPRSA_MODULUS_BYTES_MAX + 8];
-
-    random_bytes(stream, bytes, sizeof(bytes));
-    assert_non_null(BN_bin2bn(bytes, sizeof(bytes), m));
-    assert_true(BN_nnmod(m, m, n, keys[0].numbers.ctx));
-}
-
 /* A batch of `count` tasks of random messages, all of this key. */
 static void fill(test_batch *batch, size_t count, made_key *key, uint64_t seed)
 {
@@ -96,7 +87,7 @@ static void fill(test_batch *batch, size_t count, made_key *key, uint64_t seed)
 
     assert_true(test_batch_new(batch, count));
     for (size_t i = 0; i < count; i++) {
-        random_message(key->numbers.value[NUMBER_N], &stream);
+        assert_true(made_key_message(key, m, &stream));
         assert_true(test_batch_put(batch, i, key, m));
     }
 }

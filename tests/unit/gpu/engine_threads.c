@@ -52,7 +52,6 @@ static int run_batch(made_key *first, made_key *second, unsigned stream_index,
                      random_stream *stream)
 {
     const size_t count = 1 + random_below(stream, BATCH_MAX);
-    uint8_t bytes[WARPRSA_MODULUS_BYTES_MAX];
     test_batch batch;
     BIGNUM *m = BN_new();
     int good = m != NULL && test_batch_new(&batch, count);
@@ -64,9 +63,7 @@ static int run_batch(made_key *first, made_key *second, unsigned stream_index,
     for (size_t i = 0; good && i < count; i++) {
         made_key *key = i % 2 == 0 ? first : second;
 
-        random_bytes(stream, bytes, sizeof(bytes));
-        good = BN_bin2bn(bytes, (int)key->key.modulus_bytes, m) != NULL &&
-               BN_nnmod(m, m, key->numbers.value[NUMBER_N], key->numbers.ctx) &&
+        good = made_key_message(key, m, stream) &&
                test_batch_put(&batch, i, key, m);
     }
     good = good && test_batch_run(&batch, &t, stream_index,

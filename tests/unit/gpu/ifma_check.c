@@ -123,13 +123,9 @@ static void put_right(eight *e, int lane, a_key *key, const BIGNUM *output)
 
 static void put_random(eight *e, int lane, a_key *key, random_stream *stream)
 {
-    uint8_t bytes[WARPRSA_MODULUS_BYTES_MAX];
     BIGNUM *output = BN_new();
 
-    random_bytes(stream, bytes, sizeof(bytes));
-    assert_true(BN_bin2bn(bytes, (int)key->bytes, output) != NULL &&
-                BN_nnmod(output, output, key->made.numbers.value[NUMBER_N],
-                         key->made.numbers.ctx));
+    assert_true(output != NULL && made_key_message(&key->made, output, stream));
     put_right(e, lane, key, output);
     BN_free(output);
 }

@@ -77,9 +77,7 @@ static int tear_down(void **state)
 static void message(made_key *key, size_t i, random_stream *stream)
 {
     const BIGNUM *n = key->numbers.value[NUMBER_N];
-    uint8_t bytes[WARPRSA_MODULUS_BYTES_MAX + 8];
 
-    random_bytes(stream, bytes, sizeof(bytes));
     if (i == 0)
         assert_true(BN_sub(m, n, BN_value_one()));
     else if (i == 1)
@@ -88,8 +86,7 @@ static void message(made_key *key, size_t i, random_stream *stream)
         assert_non_null(
             BN_copy(m, key->numbers.value[i == 2 ? NUMBER_P : NUMBER_Q]));
     else
-        assert_true(BN_bin2bn(bytes, sizeof(bytes), m) != NULL &&
-                    BN_nnmod(m, m, n, key->numbers.ctx));
+        assert_true(made_key_message(key, m, stream));
 }
 
 /* A batch of the class of key `first`, the keys of that class in turn. */

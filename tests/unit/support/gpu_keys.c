@@ -163,6 +163,15 @@ void made_key_free(made_key *made)
     memset(made, 0, sizeof(*made));
 }
 
+int made_key_message(const made_key *made, BIGNUM *m, random_stream *stream)
+{
+    uint8_t bytes[WARPRSA_MODULUS_BYTES_MAX + 8];
+
+    random_bytes(stream, bytes, sizeof(bytes));
+    return BN_bin2bn(bytes, sizeof(bytes), m) != NULL &&
+           BN_nnmod(m, m, made->numbers.value[NUMBER_N], made->numbers.ctx);
+}
+
 int made_key_answer(made_key *made, BIGNUM *s, const BIGNUM *m)
 {
     BIGNUM **v = made->numbers.value;

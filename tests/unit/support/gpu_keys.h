@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "gpu/engine.h"
+#include "tests/unit/support/random_keys.h"
 #include "tests/unit/support/rsa_numbers.h"
 
 /* Where the search for a prime of k bits starts, and which way it goes. */
@@ -50,6 +51,9 @@ void made_key_free(made_key *made);
 /* `key` from numbers of which only those that fit are used. */
 int private_key_from_numbers(warprsa_private_key *key,
                              const rsa_numbers *numbers);
+
+/* A random number below n. */
+int made_key_message(const made_key *made, BIGNUM *m, random_stream *stream);
 
 /* s = m^d mod n by libcrypto: both halves, then Garner's recombination. */
 int made_key_answer(made_key *made, BIGNUM *s, const BIGNUM *m);
