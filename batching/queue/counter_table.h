@@ -163,6 +163,14 @@
 #endif
 /* clang-format on */
 
+/* Why an operation ran on the CPU. */
+typedef enum warprsa_cpu_reason {
+#define REASON(id, ...) WARPRSA_CPU_##id,
+    WARPRSA_EACH_REASON(REASON)
+#undef REASON
+    WARPRSA_CPU_REASONS
+} warprsa_cpu_reason;
+
 enum {
     WARPRSA_COUNTER_NAME_SIZE = 48, /* of any name of a counter */
 };

@@ -27,14 +27,6 @@ enum {
     WARPRSA_COUNTERS_DEVICES = 16,
 };
 
-/* Why an operation ran on the CPU. */
-typedef enum warprsa_cpu_reason {
-#define REASON(id, ...) WARPRSA_CPU_##id,
-    WARPRSA_EACH_REASON(REASON)
-#undef REASON
-    WARPRSA_CPU_REASONS
-} warprsa_cpu_reason;
-
 typedef enum warprsa_counter_kind { /* see counter_table.h */
     WARPRSA_COUNTER,
     WARPRSA_GAUGE,

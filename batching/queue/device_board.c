@@ -45,10 +45,11 @@ warprsa_board_summary warprsa_board_sum_up(const warprsa_board_facts *facts)
 }
 
 bool warprsa_board_init(warprsa_device_board *board, warprsa_counters *counters,
-                        warprsa_router *router)
+                        warprsa_board_listener listener, void *listener_arg)
 {
     board->counters = counters;
-    board->router = router;
+    board->listener = listener;
+    board->listener_arg = listener_arg;
     board->facts.opening = 1;
     atomic_store(&board->state, WARPRSA_QUEUE_STARTING);
     return pthread_mutex_init(&board->lock, NULL) == 0;
@@ -99,14 +100,10 @@ static void publish(warprsa_device_board *board)
     atomic_store(&board->others_classes, sum.others_classes);
     atomic_store(&board->classes, sum.classes);
     atomic_store(&board->on_cpus, sum.cpus == WARPRSA_CPUS_ALONE);
-    if (board->router != NULL)
-        warprsa_router_set_cpus(board->router, sum.cpus);
     if (!board->facts.closing)
         count_ready(board);
+    board->listener(board->listener_arg, &sum);
     atomic_store(&board->state, sum.state);
-    if (board->router != NULL)
-        warprsa_router_set_devices_up(board->router,
-                                      sum.state == WARPRSA_QUEUE_READY);
     warprsa_futex_wake(&board->state, INT_MAX);
 }
 

@@ -4,8 +4,8 @@
  * The board: what callers and other threads may know of a queue's devices,
  * without a lock. Whether some are ready, which size classes these take, and
  * whether they are the CPUs. The devices' workers write it, by what becomes of
- * their devices; counters and router learn of it. What follows from the devices
- * is a function of facts, warprsa_board_sum_up().
+ * their devices, and the counters show it. What follows from the devices is a
+ * function of facts, warprsa_board_sum_up().
  */
 #ifndef WARPRSA_BATCHING_QUEUE_DEVICE_BOARD_H
 #define WARPRSA_BATCHING_QUEUE_DEVICE_BOARD_H
@@ -14,8 +14,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "batching/queue/counters.h"
 #include "batching/queue/queue_types.h"
-#include "batching/queue/router.h"
+#include "batching/queue/router_rules.h"
 
 /* Bits are of devices, by their numbers. */
 typedef struct warprsa_board_facts {
@@ -36,6 +37,11 @@ typedef struct warprsa_board_summary {
 
 warprsa_board_summary warprsa_board_sum_up(const warprsa_board_facts *facts);
 
+/* Learns of each summary, in their order, just before callers see it. With the
+ * board's lock held: must take no lock. */
+typedef void (*warprsa_board_listener)(void *arg,
+                                       const warprsa_board_summary *summary);
+
 typedef struct warprsa_device_board {
     _Alignas(64) _Atomic uint32_t state; /* warprsa_queue_state, a futex */
     _Atomic bool closing;
@@ -45,7 +51,8 @@ typedef struct warprsa_device_board {
     _Atomic uint32_t ready; /* bit per device: takes requests; changed under the
                                lock */
     warprsa_counters *counters;
-    warprsa_router *router; /* may be NULL */
+    warprsa_board_listener listener;
+    void *listener_arg;
 
     pthread_mutex_t lock; /* of what follows, and of starting threads */
     warprsa_board_facts facts;
@@ -56,7 +63,7 @@ typedef struct warprsa_device_board {
 /* Makes one, of zeros, on which the first device is being opened. False: no
  * memory. What it points to outlives it. */
 bool warprsa_board_init(warprsa_device_board *board, warprsa_counters *counters,
-                        warprsa_router *router);
+                        warprsa_board_listener listener, void *listener_arg);
 void warprsa_board_free(warprsa_device_board *board);
 
 /* The queue takes no more requests. */

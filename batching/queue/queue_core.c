@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "batching/base/clock.h"
+#include "batching/queue/router.h"
 
 enum {
     TRACE_LINE = 512,
@@ -69,11 +70,23 @@ void warprsa_queue_trace_about(warprsa_queue *queue, uint64_t owner, int level,
     warprsa_queue_trace(queue, level, "%s: %s", name, line);
 }
 
+/* What the devices are now. */
+static void tell_router(void *arg, const warprsa_board_summary *summary)
+{
+    warprsa_router *router = arg;
+
+    if (router == NULL)
+        return;
+    warprsa_router_set_cpus(router, summary->cpus);
+    warprsa_router_set_devices_up(router,
+                                  summary->state == WARPRSA_QUEUE_READY);
+}
+
 static bool init_board(warprsa_queue *queue)
 {
     if (!warprsa_log_budgets_init(&queue->log, WARPRSA_LOG_LINES_A_SECOND))
         return false;
-    if (warprsa_board_init(&queue->board, queue->config.counters,
+    if (warprsa_board_init(&queue->board, queue->config.counters, tell_router,
                            queue->config.router))
         return true;
     warprsa_log_budgets_free(&queue->log);

@@ -11,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "batching/queue/counters.h"
+#include "batching/queue/counter_table.h"
 #include "gpu/engine.h"
 
+typedef struct warprsa_counters warprsa_counters;
 typedef struct warprsa_queue warprsa_queue;
 typedef struct warprsa_key warprsa_key;
 typedef struct warprsa_router warprsa_router;

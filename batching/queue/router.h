@@ -117,13 +117,6 @@ typedef struct warprsa_router {
     _Atomic uint32_t overflow_share; /* computed when saturated, of 65536 */
 } warprsa_router;
 
-/* Whether the CPUs of this machine are among the devices that take requests. */
-typedef enum warprsa_router_cpus {
-    WARPRSA_CPUS_NONE,   /* no: GPUs */
-    WARPRSA_CPUS_ALONE,  /* they are all there is */
-    WARPRSA_CPUS_BESIDE, /* they are ready to take over from GPUs */
-} warprsa_router_cpus;
-
 /* Begins with nothing measured. `clocks` outlives the router; cpus: how many
  * the process may use. */
 void warprsa_router_init(warprsa_router *router,

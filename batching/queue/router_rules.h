@@ -16,6 +16,13 @@ enum {
     WARPRSA_ROUTER_SATURATED = 3,
 };
 
+/* Whether the CPUs of this machine are among the devices that take requests. */
+typedef enum warprsa_router_cpus {
+    WARPRSA_CPUS_NONE,   /* no: GPUs */
+    WARPRSA_CPUS_ALONE,  /* they are all there is */
+    WARPRSA_CPUS_BESIDE, /* they are ready to take over from GPUs */
+} warprsa_router_cpus;
+
 typedef enum warprsa_router_choice {
     WARPRSA_RUN_CPU,          /* sooner on the CPU */
     WARPRSA_RUN_CPU_OVERFLOW, /* on the CPU since the devices are saturated */

@@ -30,6 +30,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/daemon/client/client.h"
+#include "batching/queue/counters.h"
 #include "bench/programs/made_up_key.h"
 #include "tests/unit/support/hostile_client.h"
 

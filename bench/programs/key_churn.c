@@ -18,6 +18,7 @@
 #include <openssl/rand.h>
 
 #include "batching/base/clock.h"
+#include "batching/queue/counters.h"
 #include "batching/queue/queue.h"
 #include "bench/programs/made_up_key.h"
 

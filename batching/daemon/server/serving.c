@@ -24,6 +24,7 @@
 #include "batching/daemon/process/supervisor.h"
 #include "batching/daemon/server/network.h"
 #include "batching/daemon/server/server.h"
+#include "batching/queue/counters.h"
 #include "batching/queue/engines.h"
 
 enum {

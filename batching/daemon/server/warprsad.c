@@ -14,6 +14,7 @@
 #include "batching/daemon/process/supervisor.h"
 #include "batching/daemon/process/systemd.h"
 #include "batching/daemon/server/serving.h"
+#include "batching/queue/counters.h"
 
 enum {
     EXIT_USAGE = 2,

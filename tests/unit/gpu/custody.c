@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "batching/base/secret_memory.h"
+#include "batching/queue/counters.h"
 #include "batching/queue/queue.h"
 #include "gpu/arith/prepared_key.h"
 #include "tests/unit/support/gpu_device.h"

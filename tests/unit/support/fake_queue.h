@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "batching/queue/counters.h"
 #include "batching/queue/queue.h"
 #include "fake_engine.h"
 #include "tests/unit/support/wait_until.h"
