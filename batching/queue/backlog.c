@@ -5,10 +5,6 @@
  */
 #include "batching/queue/backlog.h"
 
-enum {
-    SORT_STEP = 64, /* requests taken from a ring at once */
-};
-
 static void free_rings(warprsa_backlog *backlog)
 {
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
@@ -75,26 +71,6 @@ bool warprsa_backlog_is_sorted(const warprsa_backlog *backlog)
         if (atomic_load(&backlog->turns.count[c]) != 0)
             return true;
     return false;
-}
-
-bool warprsa_backlog_sort(warprsa_backlog *backlog)
-{
-    const warprsa_slots *pool = backlog->turns.slots;
-    uint32_t slots[SORT_STEP], taken;
-    bool any = false;
-
-    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
-        do {
-            taken = warprsa_ring_take(&backlog->ring[c], slots, SORT_STEP);
-            any |= taken > 0;
-            for (uint32_t i = 0; i < taken; i++)
-                warprsa_slots_prefetch(pool, slots[i]);
-            for (uint32_t i = 0; i < taken; i++)
-                warprsa_turns_add(&backlog->turns,
-                                  &pool->request[slots[i]].key->owner->queued,
-                                  (warprsa_size_class)c, slots[i]);
-        } while (taken == SORT_STEP);
-    return any;
 }
 
 bool warprsa_backlog_take_any(warprsa_backlog *backlog, warprsa_size_class size,

@@ -16,8 +16,6 @@
 
 #include "batching/base/ring.h"
 #include "batching/queue/fair_queue.h"
-#include "batching/queue/queue_keys.h"
-#include "batching/queue/request_pool.h"
 
 typedef struct warprsa_backlog {
     warprsa_ring ring[WARPRSA_CLASSES]; /* slots, by size class */
@@ -60,10 +58,6 @@ bool warprsa_backlog_has(const warprsa_backlog *backlog,
 
 /* Whether some have been sorted out of the rings. */
 bool warprsa_backlog_is_sorted(const warprsa_backlog *backlog);
-
-/* Sorts what is in the rings by owner; with the turns_lock held. True: there
- * was something, which other workers may have seen nowhere for a moment. */
-bool warprsa_backlog_sort(warprsa_backlog *backlog);
 
 /* Takes any request of a class. False: there is none. */
 bool warprsa_backlog_take_any(warprsa_backlog *backlog, warprsa_size_class size,

@@ -193,6 +193,26 @@ static void claim_gathered(warprsa_batch *batch)
         claim(batch, batch->items[i].slot);
 }
 
+bool warprsa_sort_by_owner(warprsa_backlog *backlog)
+{
+    const warprsa_slots *pool = backlog->turns.slots;
+    uint32_t slots[TAKE_STEP], taken;
+    bool any = false;
+
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        do {
+            taken = warprsa_ring_take(&backlog->ring[c], slots, TAKE_STEP);
+            any |= taken > 0;
+            for (uint32_t i = 0; i < taken; i++)
+                warprsa_slots_prefetch(pool, slots[i]);
+            for (uint32_t i = 0; i < taken; i++)
+                warprsa_turns_add(&backlog->turns,
+                                  &pool->request[slots[i]].key->owner->queued,
+                                  (warprsa_size_class)c, slots[i]);
+        } while (taken == TAKE_STEP);
+    return any;
+}
+
 /* The batch of the owner whose turn it is, with others' requests of the same
  * class. False: nothing was queued. */
 static bool take_in_turn(warprsa_batch *batch, warprsa_request_chain *abandoned)
@@ -206,7 +226,7 @@ static bool take_in_turn(warprsa_batch *batch, warprsa_request_chain *abandoned)
 
     pthread_mutex_lock(&device->residency_lock);
     pthread_mutex_lock(&queue->backlog.turns_lock);
-    sorted = warprsa_backlog_sort(&queue->backlog);
+    sorted = warprsa_sort_by_owner(&queue->backlog);
     turn = next_turn(device, classes, &from);
     if (turn != NULL) {
         batch->size = warprsa_turn_class(from, turn, classes);

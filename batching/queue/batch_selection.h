@@ -13,6 +13,10 @@
 /* The classes of which a worker of the device may take requests now. */
 warprsa_class_set warprsa_take_classes(const warprsa_queue_device *device);
 
+/* Sorts what is in the rings by owner; with the turns_lock held. True: there
+ * was something, which other workers may have seen nowhere for a moment. */
+bool warprsa_sort_by_owner(warprsa_backlog *backlog);
+
 /*
  * Takes the requests of the next batch, which are all of one class; the first
  * `pinned` of them have pinned keys. *abandoned gets those whose callers have

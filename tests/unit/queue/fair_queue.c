@@ -5,6 +5,7 @@
  * queue.
  */
 #include "batching/queue/fair_queue.h"
+#include "batching/queue/batch_selection.h"
 #include "batching/queue/queue_core.h"
 #include "tests/unit/support/fake_queue.h"
 
@@ -362,8 +363,8 @@ static void one_user_has_all(void **state)
 static void sort(setting *s)
 {
     pthread_mutex_lock(&s->queue->backlog.turns_lock);
-    assert_true(warprsa_backlog_sort(&s->queue->backlog));
-    assert_false(warprsa_backlog_sort(&s->queue->backlog));
+    assert_true(warprsa_sort_by_owner(&s->queue->backlog));
+    assert_false(warprsa_sort_by_owner(&s->queue->backlog));
     pthread_mutex_unlock(&s->queue->backlog.turns_lock);
     assert_true(warprsa_backlog_has(&s->queue->backlog, all));
 }
