@@ -4,6 +4,9 @@
  * Which requests the next batch of a stream has: see batch_selection.h.
  */
 #include "batching/queue/batch_selection.h"
+
+#include "batching/queue/key_loads.h"
+#include "batching/queue/key_residency.h"
 #include "batching/queue/scheduling.h"
 
 enum {
@@ -17,7 +20,7 @@ enum {
  * takes others beside them. */
 warprsa_class_set warprsa_take_classes(const warprsa_queue_device *device)
 {
-    if (atomic_load(&device->loads.requests) != 0)
+    if (atomic_load(&device->loads->requests) != 0)
         return warprsa_classes_below(device->from->engine->classes);
     return warprsa_queue_takes_now(device->queue, device->number);
 }
@@ -27,8 +30,8 @@ warprsa_class_set warprsa_take_classes(const warprsa_queue_device *device)
 static bool first_of_class(const warprsa_queue_device *device, unsigned size,
                            uint32_t *slot)
 {
-    uint32_t loaded =
-        atomic_load_explicit(&device->loads.oldest[size], memory_order_relaxed);
+    uint32_t loaded = atomic_load_explicit(&device->loads->oldest[size],
+                                           memory_order_relaxed);
 
     *slot = loaded - 1;
     return loaded != 0 ||
@@ -61,9 +64,9 @@ static bool oldest_class(const warprsa_queue_device *device,
     return found;
 }
 
-/* Makes a request whose key has been loaded for it an item, of those with
- * pinned keys, which come first. Not if its caller has given up. With the
- * residency_lock held. */
+/* Adds a request whose key has been loaded for it to those with pinned keys,
+ * which come first. Not if its caller has given up. With the residency_lock
+ * held. */
 static void add_loaded(warprsa_batch *batch, uint32_t slot,
                        warprsa_request_chain *abandoned)
 {
@@ -76,22 +79,23 @@ static void add_loaded(warprsa_batch *batch, uint32_t slot,
         warprsa_slots_chain(&queue->slots, abandoned, slot);
         return;
     }
-    batch->items[batch->count++] = batch->items[batch->pinned];
-    batch->items[batch->pinned++] = (warprsa_item){.slot = slot, .key = key};
+    batch->requests[batch->count++] = batch->requests[batch->pinned];
+    batch->requests[batch->pinned++] =
+        (warprsa_batch_request){.slot = slot, .key = key};
 }
 
-/* The first items: requests whose keys have been loaded for them. */
+/* The first requests: those whose keys have been loaded for them. */
 static void take_loaded(warprsa_batch *batch, size_t most,
                         warprsa_request_chain *abandoned)
 {
     warprsa_queue_device *device = batch->device;
     uint32_t slot;
 
-    if (atomic_load(&device->loads.oldest[batch->size]) == 0)
+    if (atomic_load(&device->loads->oldest[batch->size]) == 0)
         return;
     pthread_mutex_lock(&device->residency_lock);
     while (batch->count < most &&
-           warprsa_key_loads_take(&device->loads, batch->size, &slot))
+           warprsa_key_loads_take(device->loads, batch->size, &slot))
         add_loaded(batch, slot, abandoned);
     pthread_mutex_unlock(&device->residency_lock);
 }
@@ -103,7 +107,8 @@ static void claim(warprsa_batch *batch, uint32_t slot)
     warprsa_key *key;
 
     if (warprsa_slots_claim(&queue->slots, slot, &key)) {
-        batch->items[batch->count++] = (warprsa_item){.slot = slot, .key = key};
+        batch->requests[batch->count++] =
+            (warprsa_batch_request){.slot = slot, .key = key};
     } else {
         warprsa_key_answered(key, 1);
         atomic_fetch_sub(&queue->depth, 1);
@@ -145,7 +150,7 @@ static warprsa_turn *first_turn(warprsa_turn *a, warprsa_turn *b)
 static warprsa_turn *next_turn(warprsa_queue_device *device,
                                warprsa_class_set classes, warprsa_turns **from)
 {
-    warprsa_turns *loaded = &device->loads.loaded;
+    warprsa_turns *loaded = &device->loads->loaded;
     warprsa_turns *queued = &device->queue->backlog.turns;
     warprsa_turn *a = warprsa_turns_next(loaded, classes);
     warprsa_turn *b = warprsa_turns_next(queued, classes);
@@ -168,15 +173,16 @@ static void gather(warprsa_batch *batch, size_t most,
 
     while (batch->count < most &&
            (turn = next_turn(device, only, &from)) != NULL) {
-        if (from == &device->loads.loaded) {
-            if (warprsa_key_loads_take(&device->loads, batch->size, &slot))
+        if (from == &device->loads->loaded) {
+            if (warprsa_key_loads_take(device->loads, batch->size, &slot))
                 add_loaded(batch, slot, abandoned);
             continue;
         }
         for (unsigned i = 0; i < TURN_STEP && batch->count < most &&
                              warprsa_turns_take(from, turn, batch->size, &slot);
              i++)
-            batch->items[batch->count++] = (warprsa_item){.slot = slot};
+            batch->requests[batch->count++] =
+                (warprsa_batch_request){.slot = slot};
     }
 }
 
@@ -187,10 +193,10 @@ static void claim_gathered(warprsa_batch *batch)
 
     for (size_t i = batch->pinned; i < gathered; i++)
         warprsa_slots_prefetch(&batch->device->queue->slots,
-                               batch->items[i].slot);
+                               batch->requests[i].slot);
     batch->count = batch->pinned;
     for (size_t i = batch->pinned; i < gathered; i++)
-        claim(batch, batch->items[i].slot);
+        claim(batch, batch->requests[i].slot);
 }
 
 bool warprsa_sort_by_owner(warprsa_backlog *backlog)

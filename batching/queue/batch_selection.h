@@ -8,6 +8,7 @@
 #ifndef WARPRSA_BATCHING_QUEUE_BATCH_SELECTION_H
 #define WARPRSA_BATCHING_QUEUE_BATCH_SELECTION_H
 
+#include "batching/queue/backlog.h"
 #include "batching/queue/device_types.h"
 
 /* The classes of which a worker of the device may take requests now. */

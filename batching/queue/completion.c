@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "batching/queue/queue_core.h"
+
 enum {
     AHEAD = 8, /* callers whose memory is asked for before they are told */
 };
@@ -17,10 +19,10 @@ enum {
 static void drop_keys(warprsa_batch *batch)
 {
     for (size_t i = 0; i < batch->count;) {
-        warprsa_key *key = batch->items[i].key;
+        warprsa_key *key = batch->requests[i].key;
         uint32_t run = 0;
 
-        while (i < batch->count && batch->items[i].key == key) {
+        while (i < batch->count && batch->requests[i].key == key) {
             run++;
             i++;
         }
@@ -28,18 +30,19 @@ static void drop_keys(warprsa_batch *batch)
     }
 }
 
-static void answer_item(const warprsa_queue_device *device, warprsa_item *item,
-                        warprsa_answer answer, warprsa_cpu_reason reason)
+static void answer_request(const warprsa_queue_device *device,
+                           warprsa_batch_request *request,
+                           warprsa_answer answer, warprsa_cpu_reason reason)
 {
-    item->notify = warprsa_slots_complete(
-        &device->queue->slots, item->slot, answer,
+    request->notify = warprsa_slots_complete(
+        &device->queue->slots, request->slot, answer,
         (warprsa_outcome){reason, device->from->on_cpus});
 }
 
-static void notify_caller(const warprsa_item *item)
+static void notify_caller(const warprsa_batch_request *request)
 {
-    if (item->notify.wake != NULL)
-        item->notify.wake(item->notify.arg);
+    if (request->notify.wake != NULL)
+        request->notify.wake(request->notify.arg);
 }
 
 /* Tells the callers of a batch, whose requests are all answered. Not one
@@ -49,18 +52,19 @@ static void notify_callers(const warprsa_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
         if (i + AHEAD < batch->count)
-            __builtin_prefetch(batch->items[i + AHEAD].notify.arg, 1);
-        notify_caller(&batch->items[i]);
+            __builtin_prefetch(batch->requests[i + AHEAD].notify.arg, 1);
+        notify_caller(&batch->requests[i]);
     }
 }
 
-void warprsa_refuse_request(warprsa_queue_device *device, warprsa_item item,
+void warprsa_refuse_request(warprsa_queue_device *device,
+                            warprsa_batch_request request,
                             warprsa_cpu_reason reason)
 {
-    warprsa_key_answered(item.key, 1);
+    warprsa_key_answered(request.key, 1);
     atomic_fetch_sub(&device->queue->depth, 1);
-    answer_item(device, &item, WARPRSA_REFUSED, reason);
-    notify_caller(&item);
+    answer_request(device, &request, WARPRSA_REFUSED, reason);
+    notify_caller(&request);
 }
 
 void warprsa_refuse_batch(warprsa_batch *batch, warprsa_cpu_reason reason)
@@ -68,7 +72,8 @@ void warprsa_refuse_batch(warprsa_batch *batch, warprsa_cpu_reason reason)
     drop_keys(batch);
     atomic_fetch_sub(&batch->device->queue->depth, (uint32_t)batch->count);
     for (size_t i = 0; i < batch->count; i++)
-        answer_item(batch->device, &batch->items[i], WARPRSA_REFUSED, reason);
+        answer_request(batch->device, &batch->requests[i], WARPRSA_REFUSED,
+                       reason);
     notify_callers(batch);
 }
 
@@ -78,7 +83,7 @@ static void move_outputs(warprsa_batch *batch)
     const warprsa_slots *slots = &batch->device->queue->slots;
 
     for (size_t i = 0; i < batch->count; i++) {
-        warprsa_slot *s = &slots->slot[batch->items[i].slot];
+        warprsa_slot *s = &slots->slot[batch->requests[i].slot];
 
         if (!warprsa_slot_is_shared(s))
             continue;
@@ -95,10 +100,10 @@ void warprsa_answer_batch(warprsa_batch *batch)
     for (size_t i = 0; i < batch->count; i++) {
         warprsa_status status = batch->tasks[i].status;
 
-        answer_item(batch->device, &batch->items[i],
-                    status == WARPRSA_OK ? WARPRSA_DONE : WARPRSA_REFUSED,
-                    status == WARPRSA_CHECK_FAILED ? WARPRSA_CPU_CHECK_FAILED
-                                                   : WARPRSA_CPU_ERROR);
+        answer_request(batch->device, &batch->requests[i],
+                       status == WARPRSA_OK ? WARPRSA_DONE : WARPRSA_REFUSED,
+                       status == WARPRSA_CHECK_FAILED ? WARPRSA_CPU_CHECK_FAILED
+                                                      : WARPRSA_CPU_ERROR);
     }
     notify_callers(batch);
 }

@@ -17,7 +17,8 @@ void warprsa_answer_batch(warprsa_batch *batch);
 void warprsa_refuse_batch(warprsa_batch *batch, warprsa_cpu_reason reason);
 
 /* Refuses one request. */
-void warprsa_refuse_request(warprsa_queue_device *device, warprsa_item item,
+void warprsa_refuse_request(warprsa_queue_device *device,
+                            warprsa_batch_request request,
                             warprsa_cpu_reason reason);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include "batching/queue/queue_core.h"
+
 /* Gives the devices of an engine, those of these ordinals on, to entries from
  * `first` on. Returns the first entry that is free still. */
 static unsigned give_entries(warprsa_queue *queue, unsigned engine,

@@ -6,6 +6,9 @@
 #include "batching/queue/device_keys.h"
 
 #include "batching/base/clock.h"
+#include "batching/queue/key_loads.h"
+#include "batching/queue/key_residency.h"
+#include "batching/queue/queue_core.h"
 
 enum {
     UNLOAD_STEP = 64, /* keys taken off the list at once */
@@ -14,7 +17,7 @@ enum {
 static void count_wiped(warprsa_queue_device *device, uint64_t count)
 {
     warprsa_count(&device->queue->config.counters->keys_wiped, count);
-    atomic_fetch_sub_explicit(&warprsa_device_counters_of(device)->keys, count,
+    atomic_fetch_sub_explicit(&device->counters->keys, count,
                               memory_order_relaxed);
 }
 
@@ -48,9 +51,11 @@ uint32_t warprsa_device_pinned_key(const warprsa_queue_device *device,
 }
 
 bool warprsa_device_set_aside(warprsa_queue_device *device,
-                              const warprsa_item *item, uint64_t now_ns)
+                              const warprsa_batch_request *request,
+                              uint64_t now_ns)
 {
-    return warprsa_key_loads_add(&device->loads, item->key, item->slot, now_ns);
+    return warprsa_key_loads_add(device->loads, request->key, request->slot,
+                                 now_ns);
 }
 
 void warprsa_device_unpin_keys(warprsa_batch *batch)
@@ -59,7 +64,7 @@ void warprsa_device_unpin_keys(warprsa_batch *batch)
 
     pthread_mutex_lock(&device->residency_lock);
     for (size_t i = 0; i < batch->pinned; i++)
-        warprsa_keys_unpin(batch->items[i].key, device->number);
+        warprsa_keys_unpin(batch->requests[i].key, device->number);
     batch->pinned = 0;
     pthread_mutex_unlock(&device->residency_lock);
 }
@@ -103,6 +108,14 @@ static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key,
     return evicted;
 }
 
+/* A key is on the device, under this index. With the residency_lock held. */
+static void note_loaded(warprsa_queue_device *device, warprsa_key *key,
+                        uint32_t index)
+{
+    warprsa_keys_loaded(key, device->number, index,
+                        warprsa_key_loads_succeeded(device->loads, key));
+}
+
 /* The next key to be loaded, or NULL. *there: the device has its numbers by now
  * for another owner, and its requests are ready. */
 static warprsa_key *begin_load(warprsa_queue_device *device, bool *there,
@@ -112,10 +125,10 @@ static warprsa_key *begin_load(warprsa_queue_device *device, bool *there,
     uint32_t index;
 
     pthread_mutex_lock(&device->residency_lock);
-    key = warprsa_key_loads_next(&device->loads, warprsa_clock_ns(), refused);
+    key = warprsa_key_loads_next(device->loads, warprsa_clock_ns(), refused);
     *there = key != NULL && warprsa_keys_find_twin(key, device->number, &index);
     if (*there)
-        warprsa_key_loads_succeeded(&device->loads, key, index);
+        note_loaded(device, key, index);
     pthread_mutex_unlock(&device->residency_lock);
     return key;
 }
@@ -130,13 +143,13 @@ static warprsa_status finish_load(warprsa_queue_device *device,
 
     if (status == WARPRSA_OK) {
         warprsa_count(&device->queue->config.counters->keys_loaded, 1);
-        warprsa_count(&warprsa_device_counters_of(device)->keys, 1);
+        warprsa_count(&device->counters->keys, 1);
     }
     pthread_mutex_lock(&device->residency_lock);
     if (status == WARPRSA_OK)
-        warprsa_key_loads_succeeded(&device->loads, key, index);
+        note_loaded(device, key, index);
     else
-        warprsa_key_loads_failed(&device->loads, key, refused);
+        warprsa_key_loads_failed(device->loads, key, refused);
     pthread_mutex_unlock(&device->residency_lock);
     return status;
 }
@@ -158,17 +171,26 @@ bool warprsa_device_load_key(warprsa_queue_device *device,
 bool warprsa_device_has_loads(const warprsa_queue_device *device)
 {
     for (int c = 0; c < WARPRSA_CLASSES; c++)
-        if (atomic_load(&device->loads.oldest[c]) != 0)
+        if (atomic_load(&device->loads->oldest[c]) != 0)
             return true;
-    return atomic_load(&device->loads.waiting_keys) != 0 &&
-           atomic_load(&device->loads.since_ns) == 0;
+    return atomic_load(&device->loads->waiting_keys) != 0 &&
+           atomic_load(&device->loads->since_ns) == 0;
 }
 
 void warprsa_device_take_set_aside(warprsa_queue_device *device,
                                    warprsa_request_chain *taken)
 {
+    warprsa_slots *slots = &device->queue->slots;
+    uint32_t slot;
+
     pthread_mutex_lock(&device->residency_lock);
-    warprsa_key_loads_take_all(&device->loads, taken);
+    for (int c = 0; c < WARPRSA_CLASSES; c++)
+        while (warprsa_key_loads_take(device->loads, (warprsa_size_class)c,
+                                      &slot)) {
+            warprsa_keys_unpin(slots->request[slot].key, device->number);
+            warprsa_slots_chain(slots, taken, slot);
+        }
+    warprsa_key_loads_take_waiting(device->loads, taken);
     pthread_mutex_unlock(&device->residency_lock);
 }
 
@@ -226,7 +248,7 @@ warprsa_status warprsa_device_unload_released(warprsa_queue_device *device)
 
 void warprsa_device_forget_keys(warprsa_queue_device *device, bool wiped)
 {
-    _Atomic uint64_t *keys = &warprsa_device_counters_of(device)->keys;
+    _Atomic uint64_t *keys = &device->counters->keys;
 
     if (wiped)
         count_wiped(device, atomic_load(keys));

@@ -16,7 +16,7 @@
  * the device's index of a key that stays there until
  * warprsa_device_unpin_keys(); false: it is not there.
  * warprsa_device_pinned_key() gives that of a key that is pinned.
- * warprsa_device_set_aside() has an item wait until its key is there; false:
+ * warprsa_device_set_aside() has a request wait until its key is there; false:
  * its owner has too many such already.
  */
 void warprsa_device_lock_keys(warprsa_queue_device *device);
@@ -25,7 +25,8 @@ bool warprsa_device_pin_key(warprsa_batch *batch, warprsa_key *key,
 uint32_t warprsa_device_pinned_key(const warprsa_queue_device *device,
                                    const warprsa_key *key);
 bool warprsa_device_set_aside(warprsa_queue_device *device,
-                              const warprsa_item *item, uint64_t now_ns);
+                              const warprsa_batch_request *request,
+                              uint64_t now_ns);
 void warprsa_device_unlock_keys(warprsa_queue_device *device);
 
 /* The batch has ended, its keys are no longer in use. Must come before its

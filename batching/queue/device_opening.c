@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "batching/base/clock.h"
+#include "batching/queue/queue_core.h"
 #include "batching/queue/router.h"
 
 static const warprsa_engine *engine_of(const warprsa_queue_device *device)
@@ -77,7 +78,8 @@ static warprsa_status test_wrong_classes(const warprsa_queue_device *device,
 
 static void count_traffic(void *arg, warprsa_traffic what, uint64_t number)
 {
-    warprsa_device_counters *counters = warprsa_device_counters_of(arg);
+    const warprsa_queue_device *device = arg;
+    warprsa_device_counters *counters = device->counters;
     _Atomic uint64_t *const words[WARPRSA_TRAFFIC_KINDS] = {
         [WARPRSA_TRAFFIC_SENT] = &counters->sent_bytes,
         [WARPRSA_TRAFFIC_RECEIVED] = &counters->received_bytes,

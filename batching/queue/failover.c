@@ -47,7 +47,7 @@ bool warprsa_failover_request(warprsa_queue_device *device, uint32_t slot)
         return true;
     }
     warprsa_backlog_put(&queue->backlog, size, slot);
-    warprsa_count(&warprsa_device_counters_of(device)->failovers, 1);
+    warprsa_count(&device->counters->failovers, 1);
     return true;
 }
 
@@ -66,13 +66,13 @@ void warprsa_failover_batch(warprsa_batch *batch, bool all)
     if (batch->count == 0 || !is_possible(device, batch->size))
         return;
     for (size_t i = 0; i < batch->count; i++) {
-        const warprsa_item item = batch->items[i];
+        const warprsa_batch_request request = batch->requests[i];
         const warprsa_task task = batch->tasks[i];
 
         if ((all || task.status == WARPRSA_DEVICE_ERROR) &&
-            warprsa_failover_request(device, item.slot))
+            warprsa_failover_request(device, request.slot))
             continue;
-        batch->items[left] = item;
+        batch->requests[left] = request;
         batch->tasks[left++] = task;
     }
     if (left == batch->count)

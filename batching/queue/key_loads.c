@@ -156,22 +156,21 @@ static void publish_oldest(warprsa_key_loads *loads, warprsa_size_class size)
                  turn != NULL ? turn->requests[size].first : 0);
 }
 
-void warprsa_key_loads_succeeded(warprsa_key_loads *loads, warprsa_key *key,
-                                 uint32_t index)
+uint32_t warprsa_key_loads_succeeded(warprsa_key_loads *loads, warprsa_key *key)
 {
     warprsa_key_residency *residency = &key->on_device[loads->device];
     warprsa_key_share *share = warprsa_key_share_of(key, loads->device);
-    uint32_t slot, pins = 0;
+    uint32_t slot, requests = 0;
 
     while (warprsa_slots_unchain(loads->slots, &residency->waiting, &slot)) {
         warprsa_turns_add(&loads->loaded, &share->turn, key->size, slot);
-        pins++;
+        requests++;
     }
     publish_oldest(loads, key->size);
-    share->requests -= pins;
+    share->requests -= requests;
     residency->is_wanted = false;
-    warprsa_keys_loaded(key, loads->device, index, pins);
     atomic_store(&loads->since_ns, 0);
+    return requests;
 }
 
 void warprsa_key_loads_failed(warprsa_key_loads *loads, warprsa_key *key,
@@ -195,17 +194,11 @@ bool warprsa_key_loads_take(warprsa_key_loads *loads, warprsa_size_class size,
     return true;
 }
 
-void warprsa_key_loads_take_all(warprsa_key_loads *loads,
-                                warprsa_request_chain *chain)
+void warprsa_key_loads_take_waiting(warprsa_key_loads *loads,
+                                    warprsa_request_chain *chain)
 {
     warprsa_key *key;
-    uint32_t slot;
 
-    for (int c = 0; c < WARPRSA_CLASSES; c++)
-        while (warprsa_key_loads_take(loads, (warprsa_size_class)c, &slot)) {
-            warprsa_keys_unpin(loads->slots->request[slot].key, loads->device);
-            warprsa_slots_chain(loads->slots, chain, slot);
-        }
     while ((key = take_waiting(loads)) != NULL) {
         key->on_device[loads->device].is_wanted = false;
         give_out(loads, key, chain);

@@ -16,7 +16,7 @@
 #ifndef WARPRSA_BATCHING_QUEUE_KEY_LOADS_H
 #define WARPRSA_BATCHING_QUEUE_KEY_LOADS_H
 
-#include "batching/queue/key_residency.h"
+#include "batching/queue/queue_keys.h"
 #include "batching/queue/request_pool.h"
 
 enum {
@@ -58,23 +58,22 @@ bool warprsa_key_loads_add(warprsa_key_loads *loads, warprsa_key *key,
 warprsa_key *warprsa_key_loads_next(warprsa_key_loads *loads, uint64_t now_ns,
                                     warprsa_request_chain *abandoned);
 
-/* The load has ended well: the key's requests are ready for a batch, and have
- * pinned it. */
-void warprsa_key_loads_succeeded(warprsa_key_loads *loads, warprsa_key *key,
-                                 uint32_t index);
+/* The load has ended well: the key's requests are ready for a batch. Returns
+ * how many these are: each of them pins the key (key_residency.h). */
+uint32_t warprsa_key_loads_succeeded(warprsa_key_loads *loads,
+                                     warprsa_key *key);
 
 /* It has failed: gives out the key's requests, to be refused. */
 void warprsa_key_loads_failed(warprsa_key_loads *loads, warprsa_key *key,
                               warprsa_request_chain *chain);
 
-/* Takes a request of this size class whose key is on the device, and pinned by
- * it. False: there is none. */
+/* Takes a request of this size class whose key has been loaded, and is pinned
+ * by the request. False: there is none. */
 bool warprsa_key_loads_take(warprsa_key_loads *loads, warprsa_size_class size,
                             uint32_t *slot);
 
-/* Gives out all requests that were set aside, to be refused; their keys are not
- * pinned by them any more. */
-void warprsa_key_loads_take_all(warprsa_key_loads *loads,
-                                warprsa_request_chain *chain);
+/* Gives out the requests whose keys have yet to be loaded, to be refused. */
+void warprsa_key_loads_take_waiting(warprsa_key_loads *loads,
+                                    warprsa_request_chain *chain);
 
 #endif

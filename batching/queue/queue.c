@@ -27,6 +27,7 @@ enum {
 typedef struct queue_memory {
     warprsa_queue core;
     warprsa_queue_device devices[WARPRSA_DEVICES_MAX];
+    warprsa_key_loads loads[WARPRSA_DEVICES_MAX];
 } queue_memory;
 
 static const char *bad_engine(const warprsa_queue_engine *e)
@@ -82,12 +83,12 @@ static void key_gone(void *arg)
     warprsa_queue_drop(queue);
 }
 
-static bool init_devices(warprsa_queue *queue)
+static bool init_devices(warprsa_queue *queue, warprsa_key_loads *loads)
 {
     unsigned i;
 
     for (i = 0; i < WARPRSA_DEVICES_MAX; i++)
-        if (!warprsa_device_init(&queue->devices[i], queue, i))
+        if (!warprsa_device_init(&queue->devices[i], queue, i, &loads[i]))
             break;
     if (i == WARPRSA_DEVICES_MAX)
         return true;
@@ -119,7 +120,7 @@ static warprsa_queue *new_queue(const warprsa_queue_config *config)
     if (warprsa_queue_core_init(queue, config, &callbacks)) {
         queue->devices = memory->devices;
         queue->destroy = destroy_queue;
-        if (init_devices(queue))
+        if (init_devices(queue, memory->loads))
             return queue;
         warprsa_queue_core_free(queue);
     }

@@ -5,11 +5,7 @@
  */
 #include "batching/queue/queue_batch.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "batching/base/clock.h"
-#include "batching/base/secret_memory.h"
 #include "batching/queue/batch_selection.h"
 #include "batching/queue/completion.h"
 #include "batching/queue/device_keys.h"
@@ -18,36 +14,6 @@
 #include "batching/queue/router.h"
 #include "batching/queue/scheduling.h"
 #include "batching/queue/verdict.h"
-
-static size_t outputs_bytes(const warprsa_batch *batch)
-{
-    return (size_t)batch->device->from->batch_max * WARPRSA_MODULUS_BYTES_MAX;
-}
-
-bool warprsa_batch_init(warprsa_batch *batch, warprsa_queue_device *device,
-                        unsigned stream)
-{
-    const unsigned batch_max = device->from->batch_max;
-
-    *batch = (warprsa_batch){.device = device, .stream = stream};
-    batch->items = calloc(batch_max, sizeof(*batch->items));
-    batch->tasks = calloc(batch_max, sizeof(*batch->tasks));
-    if (batch->items != NULL && batch->tasks != NULL)
-        return true;
-    warprsa_batch_free(batch);
-    return false;
-}
-
-void warprsa_batch_free(warprsa_batch *batch)
-{
-    free(batch->items);
-    free(batch->tasks);
-    if (batch->outputs == NULL)
-        return;
-    /* A batch that failed as a whole may have left some of its results. */
-    explicit_bzero(batch->outputs, outputs_bytes(batch));
-    warprsa_secret_unmap(batch->outputs, outputs_bytes(batch));
-}
 
 void warprsa_batch_give_back(warprsa_queue_device *device,
                              warprsa_request_chain *chain,
@@ -65,27 +31,28 @@ void warprsa_batch_give_back(warprsa_queue_device *device,
             any = true;
         else
             warprsa_refuse_request(
-                device, (warprsa_item){.slot = slot, .key = key}, reason);
+                device, (warprsa_batch_request){.slot = slot, .key = key},
+                reason);
     }
     if (any)
         warprsa_failover_notify(queue);
 }
 
-/* Makes a task of item `from`, which becomes item `to`, with the device's index
- * of its key. */
+/* Makes a task of request `from`, which becomes request `to`, with the device's
+ * index of its key. */
 static void make_task(warprsa_batch *batch, size_t from, size_t to,
                       uint32_t index)
 {
-    warprsa_item it = batch->items[from];
-    warprsa_slot *s = &batch->device->queue->slots.slot[it.slot];
+    warprsa_batch_request request = batch->requests[from];
+    warprsa_slot *s = &batch->device->queue->slots.slot[request.slot];
 
-    batch->items[from] = batch->items[to];
-    batch->items[to] = it;
+    batch->requests[from] = batch->requests[to];
+    batch->requests[to] = request;
     batch->tasks[to] = (warprsa_task){
         .key = index, .input = s->number, .output = warprsa_slot_output(s)};
 }
 
-/* Makes tasks of the items, of which the first `pinned` have their keys
+/* Makes tasks of the requests, of which the first `pinned` have their keys
  * pinned. Those whose keys are not on the device are set aside. Those that
  * cannot be are refused, but only after the device's keys are unlocked: callers
  * are notified then. */
@@ -99,25 +66,26 @@ static void prepare(warprsa_batch *batch)
 
     warprsa_device_lock_keys(device);
     for (; ready < batch->pinned; ready++)
-        make_task(batch, ready, ready,
-                  warprsa_device_pinned_key(device, batch->items[ready].key));
+        make_task(
+            batch, ready, ready,
+            warprsa_device_pinned_key(device, batch->requests[ready].key));
     for (size_t i = ready; i < taken; i++) {
-        const warprsa_item *it = &batch->items[i];
+        const warprsa_batch_request *request = &batch->requests[i];
 
-        if (warprsa_device_pin_key(batch, it->key, &index)) {
+        if (warprsa_device_pin_key(batch, request->key, &index)) {
             /* What stands there has been seen already: it is either to be
              * refused, or was set aside. */
             make_task(batch, i, ready++, index);
-        } else if (warprsa_device_set_aside(device, it, now_ns)) {
-            batch->items[i].key = NULL;
+        } else if (warprsa_device_set_aside(device, request, now_ns)) {
+            batch->requests[i].key = NULL;
         } else {
             refused++;
         }
     }
     warprsa_device_unlock_keys(device);
     for (size_t i = ready; refused > 0; i++)
-        if (batch->items[i].key != NULL) {
-            warprsa_refuse_request(device, batch->items[i],
+        if (batch->requests[i].key != NULL) {
+            warprsa_refuse_request(device, batch->requests[i],
                                    WARPRSA_CPU_KEY_RATE);
             refused--;
         }
@@ -152,7 +120,7 @@ static uint64_t count_waits(const warprsa_batch *batch)
 
     for (size_t i = 0; i < batch->count; i++) {
         uint64_t submitted_ns = atomic_load_explicit(
-            &queue->slots.slot[batch->items[i].slot].submitted_ns,
+            &queue->slots.slot[batch->requests[i].slot].submitted_ns,
             memory_order_relaxed);
         uint64_t wait_ns =
             batch->taken_ns > submitted_ns ? batch->taken_ns - submitted_ns : 0;
@@ -169,7 +137,7 @@ static uint64_t count_waits(const warprsa_batch *batch)
 static void count_batch(const warprsa_batch *batch, uint64_t end_ns)
 {
     warprsa_counters *c = batch->device->queue->config.counters;
-    warprsa_device_counters *own = warprsa_device_counters_of(batch->device);
+    warprsa_device_counters *own = batch->device->counters;
     const size_t count = batch->count;
     uint64_t max = atomic_load_explicit(&c->batch_max, memory_order_relaxed);
     uint64_t batch_ns = end_ns - batch->taken_ns;
@@ -233,7 +201,7 @@ static void record(const warprsa_batch *batch, bool good)
 static void check_results(warprsa_batch *batch)
 {
     warprsa_counters *c = batch->device->queue->config.counters;
-    warprsa_device_counters *own = warprsa_device_counters_of(batch->device);
+    warprsa_device_counters *own = batch->device->counters;
     uint64_t failed = 0, good = 0;
 
     for (size_t i = 0; i < batch->count; i++) {
@@ -305,27 +273,10 @@ static warprsa_status start(const warprsa_batch *batch)
 /* So many more requests are with the device; 0 - n: n fewer. */
 static void count_running(const warprsa_queue_device *device, uint32_t more)
 {
-    atomic_store_explicit(&warprsa_device_counters_of(device)->running,
+    atomic_store_explicit(&device->counters->running,
                           atomic_fetch_add(&device->activity->running, more) +
                               more,
                           memory_order_relaxed);
-}
-
-/* Has outputs that their slots have no room for yet written to memory of the
- * batch's. False: there is none. */
-static bool place_outputs(warprsa_batch *batch)
-{
-    const warprsa_slots *slots = &batch->device->queue->slots;
-
-    if (batch->size < WARPRSA_CLASS_LARGE)
-        return true;
-    if (batch->outputs == NULL)
-        batch->outputs = warprsa_secret_map(outputs_bytes(batch));
-    for (size_t i = 0; i < batch->count && batch->outputs != NULL; i++)
-        if (warprsa_slot_is_shared(&slots->slot[batch->items[i].slot]))
-            batch->tasks[i].output =
-                batch->outputs + i * WARPRSA_MODULUS_BYTES_MAX;
-    return batch->outputs != NULL;
 }
 
 /* Starts the batch, waits for it and answers it. */
@@ -337,7 +288,7 @@ static void run(warprsa_worker *worker)
     warprsa_status status = WARPRSA_NO_MEMORY;
 
     batch->start_ns = warprsa_clock_ns();
-    if (place_outputs(batch))
+    if (warprsa_batch_place_outputs(batch, &device->queue->slots))
         status = start(batch);
     if (status == WARPRSA_OK) {
         status = device->from->engine->wait(device->handle, batch->stream,

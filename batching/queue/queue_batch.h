@@ -12,11 +12,6 @@
 
 #include "batching/queue/queue_device.h"
 
-/* Room for a stream's batches; false: no memory, and nothing is to be freed. */
-bool warprsa_batch_init(warprsa_batch *batch, warprsa_queue_device *device,
-                        unsigned stream);
-void warprsa_batch_free(warprsa_batch *batch);
-
 /* One batch, answered when this returns; none, if the keys of all that was
  * queued have yet to be loaded. From inside the device, by the worker. False:
  * nothing was queued. */

@@ -31,7 +31,7 @@ static bool init_locks(warprsa_queue_device *device)
 }
 
 bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
-                         unsigned number)
+                         unsigned number, warprsa_key_loads *loads)
 {
     pthread_condattr_t attributes;
     bool done;
@@ -39,9 +39,11 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
     memset(device, 0, sizeof(*device));
     device->queue = queue;
     device->activity = &queue->activity[number];
+    device->counters = &queue->config.counters->device_of[number];
     device->from = &queue->config.engines[0];
     device->number = number;
-    warprsa_key_loads_init(&device->loads, number, &queue->slots, &queue->keys);
+    device->loads = loads;
+    warprsa_key_loads_init(loads, number, &queue->slots, &queue->keys);
     if (pthread_condattr_init(&attributes) != 0)
         return false;
     done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
@@ -170,7 +172,7 @@ static void take_out_of_use(warprsa_queue_device *device,
         device->history.failures++;
         device->history.out_ns = warprsa_clock_ns();
         warprsa_count(&queue->config.counters->device_losses, 1);
-        warprsa_count(&warprsa_device_counters_of(device)->losses, 1);
+        warprsa_count(&device->counters->losses, 1);
         warprsa_board_down(&queue->board, device->number, why);
         warprsa_queue_trace(queue, 1, "device %u: out of use, %s",
                             device->number, why);
@@ -260,7 +262,7 @@ static void reopen(warprsa_queue_device *device)
 
 void warprsa_device_overdue(warprsa_worker *worker)
 {
-    take_out_of_use(worker->device, worker, WARPRSA_DEVICE_OVERDUE,
+    take_out_of_use(worker->batch.device, worker, WARPRSA_DEVICE_OVERDUE,
                     "a batch missed its deadline");
 }
 
@@ -286,7 +288,7 @@ bool warprsa_device_wrong(warprsa_queue_device *device, warprsa_size_class size)
     pthread_mutex_unlock(&device->lock);
     if (!out)
         return false;
-    warprsa_count(&warprsa_device_counters_of(device)->wrong, 1);
+    warprsa_count(&device->counters->wrong, 1);
     take_out_of_use(device, NULL, WARPRSA_DEVICE_FAILED, why);
     return true;
 }
@@ -296,12 +298,13 @@ bool warprsa_device_wrong(warprsa_queue_device *device, warprsa_size_class size)
  * the device. The stream counts as stuck until both are done. */
 static void recover_stream(warprsa_worker *worker)
 {
-    warprsa_queue_device *device = worker->device;
+    warprsa_queue_device *device = worker->batch.device;
     const warprsa_engine *engine = engine_of(device);
     warprsa_status status;
 
     pthread_mutex_unlock(&device->lock);
-    status = engine->wait(device->handle, worker->stream, RECOVERY_WAIT_MS);
+    status =
+        engine->wait(device->handle, worker->batch.stream, RECOVERY_WAIT_MS);
     if (status == WARPRSA_OK)
         warprsa_device_unpin_keys(&worker->batch);
     warprsa_slots_notify_expired(&device->queue->slots);
@@ -309,7 +312,7 @@ static void recover_stream(warprsa_worker *worker)
     if (status == WARPRSA_OK && device->state == WARPRSA_DEVICE_SUSPECT) {
         wait_backoff(device);
         pthread_mutex_unlock(&device->lock);
-        status = engine->self_test(device->handle, worker->stream);
+        status = engine->self_test(device->handle, worker->batch.stream);
         pthread_mutex_lock(&device->lock);
     }
     if (status == WARPRSA_DEADLINE)
@@ -329,16 +332,17 @@ static void recover_stream(warprsa_worker *worker)
 /* Whether this is the thread to open the device, and now. */
 static bool may_reopen(const warprsa_worker *worker)
 {
-    const warprsa_queue_device *device = worker->device;
+    const warprsa_queue_device *device = worker->batch.device;
 
-    return worker->stream == 0 && device->inside == 0 && device->stuck == 0 &&
+    return worker->batch.stream == 0 && device->inside == 0 &&
+           device->stuck == 0 &&
            (device->state == WARPRSA_DEVICE_OPENING ||
             device->state == WARPRSA_DEVICE_LOST);
 }
 
 bool warprsa_device_enter(warprsa_worker *worker)
 {
-    warprsa_queue_device *device = worker->device;
+    warprsa_queue_device *device = worker->batch.device;
     bool entered = false;
 
     pthread_mutex_lock(&device->lock);
@@ -379,7 +383,7 @@ bool warprsa_device_usable(warprsa_queue_device *device)
 
 void warprsa_device_leave(warprsa_worker *worker)
 {
-    warprsa_queue_device *device = worker->device;
+    warprsa_queue_device *device = worker->batch.device;
 
     pthread_mutex_lock(&device->lock);
     device->inside--;
@@ -419,12 +423,12 @@ void warprsa_device_strand(warprsa_queue_device *device, bool *overdue,
 {
     const uint64_t limit_ns =
         device->queue->config.deadline_ms * WARPRSA_NS_PER_MS;
-    uint64_t since_ns = atomic_load(&device->loads.since_ns);
+    uint64_t since_ns = atomic_load(&device->loads->since_ns);
 
     *overdue = since_ns != 0 && warprsa_clock_ns() - since_ns > limit_ns;
     if (*overdue)
         warprsa_device_failed(device, WARPRSA_DEADLINE);
-    if (atomic_load(&device->loads.requests) == 0 ||
+    if (atomic_load(&device->loads->requests) == 0 ||
         (warprsa_device_usable(device) && !closing(device)))
         return;
     warprsa_device_take_set_aside(device, refused);

@@ -9,10 +9,11 @@
 #define WARPRSA_BATCHING_QUEUE_QUEUE_DEVICE_H
 
 #include "batching/queue/device_types.h"
+#include "batching/queue/key_loads.h"
 
-/* Makes an entry ABSENT; false: no memory. */
+/* Makes an entry ABSENT, and *loads of it; false: no memory. */
 bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
-                         unsigned number);
+                         unsigned number, warprsa_key_loads *loads);
 void warprsa_device_destroy(warprsa_queue_device *device);
 
 /* An engine has this device: it is OPENING. */

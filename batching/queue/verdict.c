@@ -8,12 +8,13 @@
 #include <stdio.h>
 
 #include "batching/base/clock.h"
+#include "batching/queue/queue_core.h"
 
 /* Whether it is still to be found out who is to blame. */
 static bool is_open_question(const warprsa_batch *batch, size_t i)
 {
     return batch->tasks[i].status == WARPRSA_CHECK_FAILED &&
-           !warprsa_key_is_wrong(batch->items[i].key);
+           !warprsa_key_is_wrong(batch->requests[i].key);
 }
 
 /* Two threads may find the same. */
@@ -35,7 +36,7 @@ static void key_is_wrong(const warprsa_batch *batch, warprsa_key *key)
 /* False: nothing more is to be found out. */
 static bool judge(warprsa_batch *batch, size_t i)
 {
-    warprsa_key *key = batch->items[i].key;
+    warprsa_key *key = batch->requests[i].key;
 
     switch (warprsa_check_key(key->numbers)) {
     case WARPRSA_OK:

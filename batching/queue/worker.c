@@ -43,7 +43,7 @@ static warprsa_class_set all_of(const warprsa_queue_device *device)
 /* Loads a key that requests wait for. False: there was none to load. */
 static bool load_key(warprsa_worker *worker)
 {
-    warprsa_queue_device *device = worker->device;
+    warprsa_queue_device *device = worker->batch.device;
     warprsa_request_chain refused = {0};
     warprsa_status status = WARPRSA_OK;
     bool loaded = warprsa_device_load_key(device, &status, &refused);
@@ -59,8 +59,8 @@ static bool load_key(warprsa_worker *worker)
 
 static bool may_load(warprsa_worker *worker)
 {
-    return warprsa_device_has_loads(worker->device) &&
-           warprsa_device_usable(worker->device);
+    return warprsa_device_has_loads(worker->batch.device) &&
+           warprsa_device_usable(worker->batch.device);
 }
 
 /* Refuses the requests that were set aside, if their keys will not be loaded
@@ -71,12 +71,12 @@ static void refuse_stranded(warprsa_worker *worker)
     warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
     bool overdue;
 
-    warprsa_device_strand(worker->device, &overdue, &refused);
+    warprsa_device_strand(worker->batch.device, &overdue, &refused);
     if (overdue)
         reason = WARPRSA_CPU_DEADLINE;
-    else if (atomic_load(&worker->device->queue->board.closing))
+    else if (atomic_load(&worker->batch.device->queue->board.closing))
         reason = WARPRSA_CPU_NO_DEVICE;
-    warprsa_batch_give_back(worker->device, &refused, reason);
+    warprsa_batch_give_back(worker->batch.device, &refused, reason);
 }
 
 /* Lets threads that wait for this CPU go first, as long as the batch would not
@@ -85,12 +85,12 @@ static void refuse_stranded(warprsa_worker *worker)
  * threads it returns at once. */
 static void let_callers_submit(const warprsa_worker *worker)
 {
-    warprsa_queue *queue = worker->device->queue;
+    warprsa_queue *queue = worker->batch.device->queue;
 
     for (unsigned i = 0;
          i < YIELDS_MAX &&
-         warprsa_backlog_has(&queue->backlog, all_of(worker->device)) &&
-         warprsa_queue_would_be_fuller(queue, worker->device->number);
+         warprsa_backlog_has(&queue->backlog, all_of(worker->batch.device)) &&
+         warprsa_queue_would_be_fuller(queue, worker->batch.device->number);
          i++)
         sched_yield();
 }
@@ -98,10 +98,11 @@ static void let_callers_submit(const warprsa_worker *worker)
 /* Wipes the keys that nobody holds any more; false: the device has failed. */
 static bool unload_released(warprsa_worker *worker)
 {
-    warprsa_status status = warprsa_device_unload_released(worker->device);
+    warprsa_status status =
+        warprsa_device_unload_released(worker->batch.device);
 
     if (status != WARPRSA_OK)
-        warprsa_device_failed(worker->device, status);
+        warprsa_device_failed(worker->batch.device, status);
     return status == WARPRSA_OK;
 }
 
@@ -115,8 +116,8 @@ static bool work(warprsa_worker *worker)
     worked = unload_released(worker) && warprsa_batch_next(worker);
     for (unsigned i = 0;
          i < LOADS_AT_ONCE && may_load(worker) && load_key(worker) &&
-         !warprsa_backlog_has(&worker->device->queue->backlog,
-                              warprsa_take_classes(worker->device));
+         !warprsa_backlog_has(&worker->batch.device->queue->backlog,
+                              warprsa_take_classes(worker->batch.device));
          i++)
         worked = true;
     refuse_stranded(worker);
@@ -126,20 +127,21 @@ static bool work(warprsa_worker *worker)
 /* Whether an idle worker must not sleep. */
 static bool anything_to_do(warprsa_worker *worker)
 {
-    warprsa_queue *queue = worker->device->queue;
+    warprsa_queue *queue = worker->batch.device->queue;
 
     return atomic_load(&queue->board.closing) ||
-           atomic_load(&queue->keys.unloads[worker->device->number]) != 0 ||
+           atomic_load(&queue->keys.unloads[worker->batch.device->number]) !=
+               0 ||
            warprsa_backlog_has(&queue->backlog,
-                               warprsa_take_classes(worker->device)) ||
-           warprsa_device_has_loads(worker->device) ||
-           !warprsa_device_usable(worker->device);
+                               warprsa_take_classes(worker->batch.device)) ||
+           warprsa_device_has_loads(worker->batch.device) ||
+           !warprsa_device_usable(worker->batch.device);
 }
 
 /* Sleeps until there may be something to do; not from inside the device. */
 static void sleep_until_notified(warprsa_worker *worker)
 {
-    warprsa_queue_device *device = worker->device;
+    warprsa_queue_device *device = worker->batch.device;
     warprsa_queue *queue = device->queue;
     const uint64_t until_ns =
         warprsa_clock_ns() + queue->config.deadline_ms * WARPRSA_NS_PER_MS;
@@ -197,9 +199,10 @@ static bool others_started(warprsa_queue *queue)
  * be closed. */
 static void wait_for_stuck_batch(warprsa_worker *worker)
 {
-    warprsa_queue_device *device = worker->device;
-    warprsa_status status = device->from->engine->wait(
-        device->handle, worker->stream, device->queue->config.deadline_ms);
+    warprsa_queue_device *device = worker->batch.device;
+    warprsa_status status =
+        device->from->engine->wait(device->handle, worker->batch.stream,
+                                   device->queue->config.deadline_ms);
 
     if (status == WARPRSA_DEADLINE)
         return;
@@ -214,7 +217,7 @@ static void wait_for_stuck_batch(warprsa_worker *worker)
 /* The end of a thread's work; the last thread closes the device. */
 static void end(warprsa_worker *worker)
 {
-    warprsa_queue_device *device = worker->device;
+    warprsa_queue_device *device = worker->batch.device;
     bool stuck, last;
 
     pthread_mutex_lock(&device->lock);
@@ -239,22 +242,22 @@ static void end(warprsa_worker *worker)
 /* Only pthread_join() is left. */
 static void note_ended(warprsa_worker *worker)
 {
-    pthread_mutex_lock(&worker->device->lock);
+    pthread_mutex_lock(&worker->batch.device->lock);
     worker->ended = true;
-    pthread_cond_broadcast(&worker->device->changed);
-    pthread_mutex_unlock(&worker->device->lock);
+    pthread_cond_broadcast(&worker->batch.device->changed);
+    pthread_mutex_unlock(&worker->batch.device->lock);
 }
 
 static void *worker_main(void *arg)
 {
     warprsa_worker *worker = arg;
-    warprsa_queue *queue = worker->device->queue;
+    warprsa_queue *queue = worker->batch.device->queue;
     char name[16];
 
-    snprintf(name, sizeof(name), "warprsa/%u.%u", worker->device->number % 100,
-             worker->stream % 1000);
+    snprintf(name, sizeof(name), "warprsa/%u.%u",
+             worker->batch.device->number % 100, worker->batch.stream % 1000);
     (void)pthread_setname_np(pthread_self(), name);
-    if (worker->device->number == 0 && worker->stream == 0 &&
+    if (worker->batch.device->number == 0 && worker->batch.stream == 0 &&
         others_started(queue))
         warprsa_workers_start_from(queue, 1, warprsa_devices_discover(queue));
     while (warprsa_device_enter(worker)) {
@@ -276,19 +279,21 @@ static void *worker_main(void *arg)
 }
 
 /* With the device's and the board's lock held. */
-static bool start_worker(warprsa_worker *worker)
+static bool start_worker(warprsa_queue_device *device, unsigned stream)
 {
-    warprsa_queue *queue = worker->device->queue;
+    warprsa_worker *worker = &device->workers[stream];
+    warprsa_queue *queue = device->queue;
 
-    if (!warprsa_batch_init(&worker->batch, worker->device, worker->stream))
+    if (!warprsa_batch_init(&worker->batch, device, stream,
+                            device->from->batch_max))
         return false;
     warprsa_queue_reference(queue);
-    worker->device->threads++;
+    device->threads++;
     worker->started =
         warprsa_create_thread(&worker->thread, worker_main, worker) == 0;
     if (worker->started)
         return true;
-    worker->device->threads--;
+    device->threads--;
     warprsa_queue_drop(queue);
     warprsa_batch_free(&worker->batch);
     return false;
@@ -304,12 +309,9 @@ static bool start_all(warprsa_queue_device *device)
     if (device->workers == NULL)
         return false;
     device->workers_count = streams;
-    for (unsigned s = 0; s < streams && all; s++) {
-        device->workers[s].device = device;
-        device->workers[s].stream = s;
+    for (unsigned s = 0; s < streams && all; s++)
         all = !atomic_load(&device->queue->board.closing) &&
-              start_worker(&device->workers[s]);
-    }
+              start_worker(device, s);
     return all;
 }
 
@@ -334,13 +336,13 @@ static bool wait_ended(warprsa_worker *worker, uint64_t until_ns)
     struct timespec until = warprsa_timespec(until_ns);
     bool ended;
 
-    pthread_mutex_lock(&worker->device->lock);
+    pthread_mutex_lock(&worker->batch.device->lock);
     while (!worker->ended &&
-           pthread_cond_timedwait(&worker->device->changed,
-                                  &worker->device->lock, &until) == 0)
+           pthread_cond_timedwait(&worker->batch.device->changed,
+                                  &worker->batch.device->lock, &until) == 0)
         ;
     ended = worker->ended;
-    pthread_mutex_unlock(&worker->device->lock);
+    pthread_mutex_unlock(&worker->batch.device->lock);
     return ended;
 }
 

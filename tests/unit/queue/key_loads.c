@@ -8,6 +8,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/queue/key_loads.h"
+#include "batching/queue/key_residency.h"
 
 enum {
     SLOTS = 64,
@@ -83,6 +84,12 @@ static warprsa_key *next(setting *s, uint64_t now_ns)
     return key;
 }
 
+static void note_loaded(setting *s, warprsa_key *key, uint32_t index)
+{
+    warprsa_keys_loaded(key, 0, index,
+                        warprsa_key_loads_succeeded(&s->loads, key));
+}
+
 /* Loads what is next, and answers its requests. */
 static warprsa_key *load_next(setting *s, uint64_t now_ns)
 {
@@ -92,7 +99,7 @@ static warprsa_key *load_next(setting *s, uint64_t now_ns)
     if (key == NULL)
         return NULL;
     assert_null(next(s, now_ns)); /* one at a time */
-    warprsa_key_loads_succeeded(&s->loads, key, 7);
+    note_loaded(s, key, 7);
     while (warprsa_key_loads_take(&s->loads, WARPRSA_CLASS_1024, &slot)) {
         assert_ptr_equal(s->slots.request[slot].key, key);
         warprsa_keys_unpin(key, 0);
@@ -219,13 +226,16 @@ static void all_is_given_out(void **state)
 
     assert_true(set_aside(s, loaded, start_ns));
     assert_ptr_equal(next(s, start_ns), loaded);
-    warprsa_key_loads_succeeded(&s->loads, loaded, 3);
+    note_loaded(s, loaded, 3);
     warprsa_key_drop(loaded, 1);
     assert_true(set_aside(s, loading, start_ns));
     assert_ptr_equal(next(s, start_ns), loading);
     assert_true(set_aside(s, waits, start_ns));
     assert_true(set_aside(s, waits, start_ns));
-    warprsa_key_loads_take_all(&s->loads, &chain);
+    assert_true(warprsa_key_loads_take(&s->loads, WARPRSA_CLASS_1024, &slot));
+    warprsa_keys_unpin(loaded, 0);
+    warprsa_slots_chain(&s->slots, &chain, slot);
+    warprsa_key_loads_take_waiting(&s->loads, &chain);
     while (warprsa_slots_unchain(&s->slots, &chain, &slot))
         count++;
     assert_int_equal(count, 3);
