@@ -4,22 +4,20 @@
  * Measures rate and latency of an engine without the layers above it: whole
  * private operations from bytes to bytes, under several keys, by size class
  * and batch size. Prints medians of several runs with their spread. The
- * results of the last batch of each row are compared with libcrypto's.
+ * results of the last batch of each row are checked.
  */
 #include <getopt.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include <openssl/bn.h>
-#include <openssl/core_names.h>
-#include <openssl/evp.h>
 #include <openssl/rand.h>
-#include <openssl/rsa.h>
 
+#include "batching/base/clock.h"
+#include "bench/programs/spread.h"
 #include "gpu/engine.h"
+#include "tests/unit/support/gpu_keys.h"
 
 enum {
     KEYS = 8,
@@ -36,18 +34,11 @@ typedef struct options {
     size_t batches[LIST_MAX], batches_count;
 } options;
 
-typedef struct bench_key {
-    BIGNUM *n, *d;
-    warprsa_private_key bytes;
-    uint32_t place;
-} bench_key;
-
 typedef struct bench {
     warprsa_device *device;
-    bench_key keys[KEYS];
+    made_key keys[KEYS];
     uint8_t *input, *output; /* one number every MODULUS_BYTES_MAX bytes */
     warprsa_task *tasks;
-    BN_CTX *ctx;
 } bench;
 
 static void fail(const char *what)
@@ -63,7 +54,7 @@ static void trace(void *arg, int level, const char *line)
         fprintf(stderr, "engine_rate: %s\n", line);
 }
 
-static int random_bytes(void *arg, void *out, size_t length)
+static int give_random(void *arg, void *out, size_t length)
 {
     (void)arg;
     return RAND_bytes(out, (int)length) == 1;
@@ -71,65 +62,23 @@ static int random_bytes(void *arg, void *out, size_t length)
 
 static double now(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return 1e-9 * (double)warprsa_clock_ns();
 }
 
-static BIGNUM *number(EVP_PKEY *pkey, const char *name, uint8_t *bytes,
-                      size_t length)
+/* Checks 64 to 127 results, spread over the batch; all if there are fewer. A
+ * wrong one ends the program. */
+static void verify(bench *b, size_t count)
 {
-    BIGNUM *x = NULL;
-
-    if (!EVP_PKEY_get_bn_param(pkey, name, &x) ||
-        BN_bn2binpad(x, bytes, (int)length) != (int)length)
-        fail("a key's number cannot be had");
-    return x;
-}
-
-static void make_key(bench_key *key, size_t bits)
-{
-    EVP_PKEY *pkey = EVP_RSA_gen(bits);
-    warprsa_private_key *o = &key->bytes;
-    uint8_t d[WARPRSA_MODULUS_BYTES_MAX];
-
-    if (pkey == NULL)
-        fail("no key can be made");
-    memset(o, 0, sizeof(*o));
-    key->n = number(pkey, OSSL_PKEY_PARAM_RSA_N, o->n, sizeof(o->n));
-    key->d = number(pkey, OSSL_PKEY_PARAM_RSA_D, d, sizeof(d));
-    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_E, o->e, sizeof(o->e)));
-    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_FACTOR1, o->p, sizeof(o->p)));
-    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_FACTOR2, o->q, sizeof(o->q)));
-    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_EXPONENT1, o->dp, sizeof(o->dp)));
-    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_EXPONENT2, o->dq, sizeof(o->dq)));
-    BN_free(number(pkey, OSSL_PKEY_PARAM_RSA_COEFFICIENT1, o->qinv,
-                   sizeof(o->qinv)));
-    o->modulus_bytes = (uint32_t)(bits / 8);
-    EVP_PKEY_free(pkey);
-}
-
-/* Compares 64 to 127 results, spread over the batch, with libcrypto's; all if
- * there are fewer. A wrong one ends the program. */
-static void verify(bench *b, size_t count, size_t bytes)
-{
-    BIGNUM *m = BN_new(), *s = BN_new(), *got = BN_new();
-    size_t step = count > 64 ? count / 64 : 1;
+    const size_t step = count > 64 ? count / 64 : 1;
 
     for (size_t i = 0; i < count; i += step) {
-        const bench_key *key = &b->keys[i % KEYS];
+        const warprsa_task *task = &b->tasks[i];
 
-        if (b->tasks[i].status != WARPRSA_OK)
-            fail(warprsa_status_text(b->tasks[i].status));
-        if (!BN_bin2bn(b->tasks[i].input, (int)bytes, m) ||
-            !BN_bin2bn(b->tasks[i].output, (int)bytes, got) ||
-            !BN_mod_exp(s, m, key->d, key->n, b->ctx) || BN_cmp(s, got) != 0)
+        if (task->status != WARPRSA_OK)
+            fail(warprsa_status_text(task->status));
+        if (!made_key_accepts(&b->keys[i % KEYS], task->output, task->input))
             fail("a result is wrong");
     }
-    BN_free(m);
-    BN_free(s);
-    BN_free(got);
 }
 
 /* The batches of one stream, and the seconds that each took. */
@@ -168,23 +117,16 @@ static void *run_stream(void *arg)
     return NULL;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void fill(bench *b, size_t bits, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint8_t *input = b->input + i * WARPRSA_MODULUS_BYTES_MAX;
 
-        if (!random_bytes(NULL, input, bits / 8))
+        if (!give_random(NULL, input, bits / 8))
             fail("no randomness");
         input[0] &= 0x7f;
         b->tasks[i] = (warprsa_task){
-            .key = b->keys[i % KEYS].place,
+            .key = b->keys[i % KEYS].index,
             .input = input,
             .output = b->output + i * WARPRSA_MODULUS_BYTES_MAX,
         };
@@ -197,7 +139,8 @@ static void fill(bench *b, size_t bits, size_t count)
 static void measure_row(bench *b, const options *o, size_t bits, size_t count)
 {
     stream_run runs[WARPRSA_STREAMS_MAX];
-    double *times = runs[0].times, start;
+    double start;
+    spread batch;
     pthread_barrier_t warm;
 
     fill(b, bits, count * o->streams);
@@ -208,7 +151,7 @@ static void measure_row(bench *b, const options *o, size_t bits, size_t count)
             .b = b,
             .o = o,
             .stream = i,
-            .size = (warprsa_size_class)warprsa_key_class(&b->keys[0].bytes),
+            .size = (warprsa_size_class)warprsa_key_class(&b->keys[0].key),
             .count = count,
             .warm = &warm,
         };
@@ -220,12 +163,12 @@ static void measure_row(bench *b, const options *o, size_t bits, size_t count)
     for (unsigned i = 0; i < o->streams; i++)
         pthread_join(runs[i].thread, NULL);
     start = now() - start;
-    verify(b, count * o->streams, bits / 8);
+    verify(b, count * o->streams);
     pthread_barrier_destroy(&warm);
-    qsort(times, o->runs, sizeof(times[0]), ascending);
+    batch = spread_of(runs[0].times, o->runs);
     printf("%5zu %7zu %10.3f %10.3f %10.3f %12.0f\n", bits, count,
-           1e3 * times[o->runs / 2], 1e3 * times[0], 1e3 * times[o->runs - 1],
-           o->streams == 1 ? (double)count / times[o->runs / 2]
+           1e3 * batch.median, 1e3 * batch.least, 1e3 * batch.most,
+           o->streams == 1 ? (double)count / batch.median
                            : (double)(count * o->streams * o->runs) / start);
     fflush(stdout);
 }
@@ -233,17 +176,17 @@ static void measure_row(bench *b, const options *o, size_t bits, size_t count)
 static void measure_size(bench *b, const options *o, size_t bits)
 {
     for (int i = 0; i < KEYS; i++) {
-        make_key(&b->keys[i], bits);
-        if (o->engine->load_key(b->device, &b->keys[i].bytes,
-                                &b->keys[i].place) != WARPRSA_OK)
+        if (!made_key_random(&b->keys[i], bits))
+            fail("no key can be made");
+        if (o->engine->load_key(b->device, &b->keys[i].key,
+                                &b->keys[i].index) != WARPRSA_OK)
             fail("a key cannot be loaded");
     }
     for (size_t i = 0; i < o->batches_count; i++)
         measure_row(b, o, bits, o->batches[i]);
     for (int i = 0; i < KEYS; i++) {
-        o->engine->unload_key(b->device, b->keys[i].place);
-        BN_free(b->keys[i].n);
-        BN_clear_free(b->keys[i].d);
+        o->engine->unload_key(b->device, b->keys[i].index);
+        made_key_free(&b->keys[i]);
     }
 }
 
@@ -319,7 +262,7 @@ int main(int argc, char **argv)
     options o = {.engine = warprsa_engine_cuda(), .runs = 5, .streams = 1};
     char why[256] = "";
     size_t most = 1;
-    bench b = {.ctx = BN_CTX_new()};
+    bench b = {0};
 
     parse_list("1024,2048,3072,4096", o.bits, &o.bits_count);
     parse_list("1,64,1024,4096,16384,65536", o.batches, &o.batches_count);
@@ -333,7 +276,7 @@ int main(int argc, char **argv)
                                     .calibration_file = o.calibration_file,
                                     .direct_table_reads = o.direct_table_reads,
                                     .trace = trace,
-                                    .random = random_bytes};
+                                    .random = give_random};
 
     if (o.engine->count(why, sizeof(why)) == 0 ||
         o.engine->open(&config, &b.device, why, sizeof(why)) != WARPRSA_OK)
@@ -342,7 +285,7 @@ int main(int argc, char **argv)
     b.input = calloc(most, WARPRSA_MODULUS_BYTES_MAX);
     b.output = calloc(most, WARPRSA_MODULUS_BYTES_MAX);
     b.tasks = calloc(most, sizeof(*b.tasks));
-    if (b.ctx == NULL || b.input == NULL || b.output == NULL || b.tasks == NULL)
+    if (b.input == NULL || b.output == NULL || b.tasks == NULL)
         fail("no memory");
     printf("%s, %d keys mixed, %u streams, %u runs a row\n",
            o.engine->describe(b.device), KEYS, o.streams, o.runs);
@@ -354,6 +297,5 @@ int main(int argc, char **argv)
     free(b.input);
     free(b.output);
     free(b.tasks);
-    BN_CTX_free(b.ctx);
     return EXIT_SUCCESS;
 }

@@ -29,18 +29,16 @@
 #include <string.h>
 #include <time.h>
 
-#include <openssl/bn.h>
-#include <openssl/core_names.h>
-#include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 
 #include "bench/programs/spread.h"
 #include "gpu/engine.h"
+#include "tests/unit/support/gpu_keys.h"
 
 enum {
     LANES = 8,
-    NUMBERS = 7, /* n, e, p, q, dp, dq, qinv */
+    MB_NUMBERS = 5,
     ROUNDS_MAX = 1000,
     ROUND_MS = 20, /* of each, about */
     CHECKED_BITS_MAX = 4096,
@@ -58,10 +56,9 @@ typedef struct subject {
     mb_fn mb;
     EVP_PKEY_CTX *libcrypto, *libcrypto_public;
     warprsa_ifma_public_key *public_key;
-    BIGNUM *number[NUMBERS];
+    made_key key;
     int bits;
     warprsa_size_class size;
-    uint32_t key;
     uint8_t input[LANES][WARPRSA_MODULUS_BYTES_MAX];
     uint8_t output[LANES][WARPRSA_MODULUS_BYTES_MAX];
 } subject;
@@ -94,7 +91,7 @@ static void by_ifma(subject *s)
 
     for (int i = 0; i < LANES; i++)
         tasks[i] = (warprsa_task){
-            .key = s->key, .input = s->input[i], .output = s->output[i]};
+            .key = s->key.index, .input = s->input[i], .output = s->output[i]};
     check(s->engine->start(s->device, 0, s->size, tasks, LANES) == WARPRSA_OK &&
               s->engine->wait(s->device, 0, 1000) == WARPRSA_OK,
           "the engine failed");
@@ -104,17 +101,19 @@ static void by_ifma(subject *s)
 
 static void by_mb(subject *s)
 {
-    const BIGNUM *number[NUMBERS][LANES];
+    static const rsa_number which[MB_NUMBERS] = {NUMBER_P, NUMBER_Q, NUMBER_DP,
+                                                 NUMBER_DQ, NUMBER_QINV};
+    const BIGNUM *number[MB_NUMBERS][LANES];
     const uint8_t *from[LANES];
     uint8_t *to[LANES];
 
     for (int i = 0; i < LANES; i++) {
         from[i] = s->input[i];
         to[i] = s->output[i];
-        for (int j = 0; j < NUMBERS; j++)
-            number[j][i] = s->number[j];
+        for (int j = 0; j < MB_NUMBERS; j++)
+            number[j][i] = s->key.numbers.value[which[j]];
     }
-    check(s->mb(from, to, number[2], number[3], number[4], number[5], number[6],
+    check(s->mb(from, to, number[0], number[1], number[2], number[3], number[4],
                 s->bits) == 0,
           "crypto_mb failed");
 }
@@ -178,30 +177,18 @@ static double rate_of(void (*operate)(subject *), subject *s, int fastest)
 /* A new key of so many bits, in each of the three. */
 static void use_key(subject *s, int bits)
 {
-    static const char *const name[NUMBERS] = {
-        OSSL_PKEY_PARAM_RSA_N,           OSSL_PKEY_PARAM_RSA_E,
-        OSSL_PKEY_PARAM_RSA_FACTOR1,     OSSL_PKEY_PARAM_RSA_FACTOR2,
-        OSSL_PKEY_PARAM_RSA_EXPONENT1,   OSSL_PKEY_PARAM_RSA_EXPONENT2,
-        OSSL_PKEY_PARAM_RSA_COEFFICIENT1};
-    EVP_PKEY *pkey = EVP_RSA_gen((unsigned)bits);
-    warprsa_private_key key = {.modulus_bytes = (uint32_t)bits / 8};
-    uint8_t *const to[NUMBERS] = {key.n,  key.e,  key.p,   key.q,
-                                  key.dp, key.dq, key.qinv};
-    const int size[NUMBERS] = {sizeof(key.n),   sizeof(key.e),  sizeof(key.p),
-                               sizeof(key.q),   sizeof(key.dp), sizeof(key.dq),
-                               sizeof(key.qinv)};
+    warprsa_private_key *key = &s->key.key;
+    EVP_PKEY *pkey;
 
-    check(pkey != NULL, "no key");
-    for (int i = 0; i < NUMBERS; i++)
-        check(EVP_PKEY_get_bn_param(pkey, name[i], &s->number[i]) == 1 &&
-                  BN_bn2binpad(s->number[i], to[i], size[i]) == size[i],
-              "a number of the key is missing");
+    check(made_key_random(&s->key, (size_t)bits), "no key");
+    pkey = rsa_numbers_import(&s->key.numbers, NULL);
+    check(pkey != NULL, "libcrypto refuses the key's numbers");
     s->bits = bits;
-    s->size = (warprsa_size_class)warprsa_key_class(&key);
-    check(s->engine->load_key(s->device, &key, &s->key) == WARPRSA_OK,
+    s->size = (warprsa_size_class)warprsa_key_class(key);
+    check(s->engine->load_key(s->device, key, &s->key.index) == WARPRSA_OK,
           "the engine refuses the key");
     if (bits <= CHECKED_BITS_MAX)
-        check(warprsa_ifma_public_key_new(&key, &s->public_key) == WARPRSA_OK,
+        check(warprsa_ifma_public_key_new(key, &s->public_key) == WARPRSA_OK,
               "the public key is refused");
     s->libcrypto_public = EVP_PKEY_CTX_new(pkey, NULL);
     check(s->libcrypto_public != NULL &&
@@ -218,7 +205,6 @@ static void use_key(subject *s, int bits)
         s->input[i][0] = 0;
     }
     EVP_PKEY_free(pkey);
-    OPENSSL_cleanse(&key, sizeof(key));
 }
 
 static void drop_key(subject *s)
@@ -227,11 +213,8 @@ static void drop_key(subject *s)
     EVP_PKEY_CTX_free(s->libcrypto_public);
     warprsa_ifma_public_key_free(s->public_key);
     s->public_key = NULL;
-    for (int i = 0; i < NUMBERS; i++) {
-        BN_clear_free(s->number[i]);
-        s->number[i] = NULL;
-    }
-    s->engine->unload_key(s->device, s->key);
+    s->engine->unload_key(s->device, s->key.index);
+    made_key_free(&s->key);
 }
 
 static void measure(subject *s, size_t rounds, int fastest, int checks)

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <openssl/rsa.h>
+
 #include "tests/unit/support/random_keys.h"
 
 /* How far the first prime is from where the search for it starts. libcrypto
@@ -155,6 +157,21 @@ int made_key_at(made_key *made, const key_recipe *recipe,
         return 1;
     made_key_free(made);
     return 0;
+}
+
+int made_key_random(made_key *made, size_t bits)
+{
+    EVP_PKEY *pkey = EVP_RSA_gen(bits);
+    int good;
+
+    memset(made, 0, sizeof(*made));
+    good = pkey != NULL && rsa_numbers_init(&made->numbers) &&
+           rsa_numbers_of_key(&made->numbers, pkey) &&
+           private_key_from_numbers(&made->key, &made->numbers);
+    EVP_PKEY_free(pkey);
+    if (!good)
+        made_key_free(made);
+    return good;
 }
 
 void made_key_free(made_key *made)

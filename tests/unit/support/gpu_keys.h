@@ -46,6 +46,8 @@ int made_key_new(made_key *made, const key_recipe *recipe);
  * long primes takes seconds. NULL: they are looked for. */
 int made_key_at(made_key *made, const key_recipe *recipe,
                 const unsigned *distances);
+/* A new key of libcrypto's. */
+int made_key_random(made_key *made, size_t bits);
 void made_key_free(made_key *made);
 
 /* `key` from numbers of which only those that fit are used. */
