@@ -179,7 +179,7 @@ typedef struct warprsa_device warprsa_device;
 typedef struct warprsa_engine {
     const char *name; /* "cuda", "ifma", "host": one word */
 
-    /* How many size classes its devices take: those below this number. At least
+    /* Its devices take the size classes below this number. At least
      * WARPRSA_CLASS_LARGE. */
     unsigned classes;
 
@@ -187,9 +187,9 @@ typedef struct warprsa_engine {
      * each takes twice the memory. */
     bool halves_large_batches;
 
-    /* Its kernels compute so many tasks of a key together, and fewer in the
-     * same time: a batch had better have a multiple of it. 0 or 1: any number
-     * is as good. */
+    /* Its kernels compute so many tasks of a key together, and take as long for
+     * fewer. So a batch had better be a multiple of it. 0 or 1: any number is
+     * as good. */
     unsigned granularity;
 
     /* A device that can't be opened, now or again, may be there later, for this

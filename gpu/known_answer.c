@@ -15,7 +15,7 @@ enum {
     KNOWN_ANSWER_TIMEOUT_MS = 60000, /* enough even under compute-sanitizer */
 };
 
-/* Of a hexadecimal digit; those of the numbers are no capitals. */
+/* The value of a hexadecimal digit; letters are no capitals. */
 static unsigned digit(char c)
 {
     return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
@@ -81,9 +81,8 @@ static void fill_input(uint8_t *input, size_t length)
         input[i] = (uint8_t)i;
 }
 
-/* All tasks share one output buffer, as all results should be equal. The
- * device has checked each of them; the one that is left is compared with the
- * answer. */
+/* All tasks share one output buffer, as all results should be equal. The device
+ * has checked each result. The last one written is compared with the answer. */
 static warprsa_status run(const warprsa_engine *engine, warprsa_device *device,
                           const warprsa_known_answer *test, unsigned stream,
                           warprsa_size_class size, warprsa_task *tasks,

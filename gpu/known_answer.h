@@ -27,7 +27,7 @@ void warprsa_known_answer_key(warprsa_private_key *key,
 size_t warprsa_known_answer_result(uint8_t *result, warprsa_size_class size);
 
 /* Loads the test's keys of the first `classes` classes onto a device, as far as
- * they are not loaded: when the device is opened, and once more where those of
+ * they are not loaded. Called when the device is opened, and again if keys of
  * large classes follow later. Needs `classes` indices beside keys_max. Returns
  * what load_key() returns. One thread at a time. */
 warprsa_status warprsa_known_answer_load(const warprsa_engine *engine,
@@ -48,10 +48,10 @@ warprsa_known_answer_batch(const warprsa_engine *engine, warprsa_device *device,
                            warprsa_size_class size, warprsa_task *tasks,
                            size_t count, double *ms);
 
-/* Runs the test of all classes but the large ones on an idle stream; those are
- * to be proven anew. WARPRSA_CHECK_FAILED for a wrong answer; else what the
- * engine returned. Takes a minute for each class at most. One thread at a time
- * for each stream. */
+/* Runs the test of all classes but the large ones on an idle stream. The large
+ * classes are to be proven anew. WARPRSA_CHECK_FAILED for a wrong answer; else
+ * what the engine returned. Takes a minute for each class at most. One thread
+ * at a time for each stream. */
 warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
                                         warprsa_device *device,
                                         warprsa_known_answer *test,
@@ -60,20 +60,20 @@ warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
 /* Runs the test of a large class on an idle stream, whose key is loaded, if the
  * device has not passed it yet. Such a test takes as long as those of all other
  * classes together, so a device is opened without it, and each batch of a large
- * class calls this first. `engine` has the start() and wait() that do not. Any
- * class is allowed; one that is not large is WARPRSA_OK. The result is that of
- * warprsa_known_answer_run(). One thread at a time for each stream; two streams
- * may both run it. */
+ * class calls this first. The start() and wait() of `engine` do not call it.
+ * Any class is allowed; one that is not large is WARPRSA_OK. The result is that
+ * of warprsa_known_answer_run(). One thread at a time for each stream; two
+ * streams may both run it. */
 warprsa_status warprsa_known_answer_prove(const warprsa_engine *engine,
                                           warprsa_device *device,
                                           warprsa_known_answer *test,
                                           unsigned stream,
                                           warprsa_size_class size);
 
-/* Runs the test of one class on an idle stream, whose key is loaded. Faults of
- * tests apply to it, unlike to those above: it is for a device whose results
- * were wrong. The result is that of warprsa_known_answer_run(). One thread at a
- * time for each stream. */
+/* Runs the test of one class on an idle stream, whose key is loaded. Unlike the
+ * functions above it obeys the faults of test builds: it is for a device whose
+ * results were wrong. The result is that of warprsa_known_answer_run(). One
+ * thread at a time for each stream. */
 warprsa_status warprsa_known_answer_class(const warprsa_engine *engine,
                                           warprsa_device *device,
                                           const warprsa_known_answer *test,

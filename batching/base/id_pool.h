@@ -15,7 +15,7 @@
 /*
  * A released id is acquired again before an id that was never held. So memory
  * is touched only for as many ids as were ever held at once. A server may have
- * hundreds of processes, each of which needs few of its ids.
+ * hundreds of processes that need few ids each.
  */
 typedef struct warprsa_id_pool {
     pthread_mutex_t lock; /* of all that follows */

@@ -46,10 +46,10 @@ typedef struct warprsa_parameter {
     const char *said;          /* of texts: what is allowed, or "no pattern" */
 } warprsa_parameter;
 
-/* The types. A number; the same, or "auto"; one of some
- * words, as in "one of a, b" and in "a or b"; numbers of devices, a bit each; a
- * text; an absolute path; the same or "none", which is an empty text; the same,
- * where a path must be given; patterns of paths, with a word for no pattern. */
+/* The types: a number; a number or "auto"; one of some words, as in "one of a,
+ * b" and in "a or b"; numbers of devices, a bit each; a text; an absolute path;
+ * a path or "none", which is an empty text; a path that must be given; patterns
+ * of paths, with a word for no pattern. */
 extern const warprsa_parameter_type warprsa_number, warprsa_auto_number,
     warprsa_one_of, warprsa_choice, warprsa_devices, warprsa_text, warprsa_path,
     warprsa_path_or_none, warprsa_required_path, warprsa_patterns;

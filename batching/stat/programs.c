@@ -397,8 +397,7 @@ bool warprsa_programs_remember(warprsa_programs *programs, const char *path,
     return false;
 }
 
-/* The names of a program's devices are those of the last process that has
- * any. */
+/* A program's devices have the names that the last process with any has. */
 static void take_names(warprsa_counters *sum, const warprsa_counters *counters)
 {
     char name[WARPRSA_COUNTERS_TEXT];

@@ -316,8 +316,7 @@ WARPRSA_FN void warprsa_signed_samples(warprsa_number *x,
     }
 }
 
-/* Whether lane k's columns are those of the block that begins at column
- * `base`. */
+/* Whether the block that begins at column `base` has the columns of lane k. */
 WARPRSA_FN int warprsa_in_block(int k, int base, const int block,
                                 const int threads_per_number,
                                 const int limbs_per_thread,

@@ -67,8 +67,8 @@ typedef struct warprsa_int32_key {
 warprsa_shape warprsa_int32_shape_of(warprsa_size_class size, bool many);
 
 /* Fills `out` from `key`, of a class that is not large. Returns what
- * warprsa_prepare_key() returns for the same key. `out` is wiped on failure; on
- * success the caller owns it and wipes it. Any thread. */
+ * warprsa_prepare_key() does. `out` is wiped on failure; on success the caller
+ * owns it and wipes it. Any thread. */
 warprsa_status warprsa_prepare_int32_key(warprsa_int32_key *out,
                                          const warprsa_private_key *key);
 

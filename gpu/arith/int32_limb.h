@@ -460,8 +460,8 @@ warprsa_mont_sqr_lane(warprsa_sums *s, int lane, const warprsa_number *a,
 
 /*
  * r = a^2 / R mod P, by the same sums as in warprsa_mont_mul(). A product of
- * two different limbs is added once, doubled, in the row of the lower of them:
- * no row before needs it. The rows of the top lane, the last that the number
+ * two different limbs is added once, doubled, in the row of the lower limb: no
+ * row before needs it. The rows of the top lane, the last that the number
  * reaches, add a triangle of products, as all other lanes have added all of
  * theirs by then.
  */

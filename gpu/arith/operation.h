@@ -35,7 +35,7 @@ typedef struct warprsa_operation {
     warprsa_sample_t *unblinding;
     /* [2][BLINDED_WORDS], by warprsa_blind_exponent(). */
     uint32_t *exponent;
-    /* Digits of these exponents; the same for all requests of a warp. */
+    /* Digits of the blinded exponents; all requests of a warp have as many. */
     int windows;
     warprsa_sample_bits_t *result; /* [RESULT_SAMPLES], scratch */
     /* Sample i of entry e of lane k is at index
@@ -85,8 +85,8 @@ WARPRSA_FN uint8_t warprsa_byte_of_samples(const warprsa_sample_bits_t *sample,
  * above `limbs`. half0 and half1 are the same for a number over all lanes.
  *
  * The large classes read the zeros that follow in memory: their 16 or 32 lanes
- * hold at most 80 or 160 samples, and so do the arrays of their keys. Of a
- * modulus that was loaded under a condition ptxas makes products without any
+ * hold at most 80 or 160 samples, and so do the arrays of their keys. If a
+ * modulus was loaded under a condition, ptxas makes products without any
  * parallelism (RSA-6144: 286 instead of 130 clocks of stalls in a row).
  */
 WARPRSA_FN void warprsa_load(warprsa_number *to, const warprsa_sample_t *half0,
@@ -114,8 +114,8 @@ WARPRSA_FN void warprsa_load(warprsa_number *to, const warprsa_sample_t *half0,
 #endif
 }
 
-/* Stores a number of each half where warprsa_load() will read it, with the same
- * parameters. */
+/* Stores a number of each half where warprsa_load() with these parameters will
+ * read it. */
 WARPRSA_FN void warprsa_store(const warprsa_number *x, warprsa_sample_t *half0,
                               warprsa_sample_t *half1, const int limbs,
                               const int threads_per_number,

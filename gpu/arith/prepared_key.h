@@ -37,7 +37,7 @@ enum {
     WARPRSA_EXPONENT_WORDS = WARPRSA_SAMPLES * 52 / 32,
     WARPRSA_EXPONENT_BLINDING_BITS = 32,
     WARPRSA_BLINDED_WORDS = WARPRSA_EXPONENT_WORDS + 1, /* if blinded */
-    /* Random words of a request: those of r, and one that blinds both
+    /* Random words of a request: the words of r, and one word that blinds both
      * exponents, 32 bits each. */
     WARPRSA_RANDOM_WORDS = WARPRSA_BLINDING_SAMPLES + 1,
     WARPRSA_WINDOW = 4, /* bits of an exponent's digit */

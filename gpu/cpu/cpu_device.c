@@ -42,10 +42,10 @@ typedef struct loaded_key {
     void *prepared; /* prepared_bytes */
     size_t prepared_bytes;
     uint32_t bytes; /* of the modulus */
-    /* What blinds this key's full batches: of each stream, whose thread alone
-     * uses it, from its first such batch on. NULL: the arithmetic keeps none,
-     * or there is no memory for it, or the device has
-     * WARPRSA_HOST_BLINDINGS_MAX. */
+    /* What blinds full batches of this key. Each stream has one from its first
+     * full batch on, for its thread alone. NULL: the arithmetic keeps none, or
+     * there is no memory, or the device has WARPRSA_HOST_BLINDINGS_MAX of them.
+     * */
     void **blinding;
     size_t blinding_bytes; /* of each of them */
 } loaded_key;
@@ -289,8 +289,8 @@ static __attribute__((noinline)) void wipe_stack(size_t bytes)
     explicit_bzero(below, bytes);
 }
 
-/* As many tasks as the arithmetic takes at a time. If one of them fails, what
- * blinded them is forgotten. */
+/* Computes as many tasks as the arithmetic takes at a time. If a task fails,
+ * the blinding of these tasks is forgotten. */
 static void run_tasks(const warprsa_device *device, void *workspace,
                       const uint64_t *random, warprsa_size_class size,
                       warprsa_host_options options, warprsa_task *tasks,

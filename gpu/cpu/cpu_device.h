@@ -56,7 +56,7 @@ warprsa_status warprsa_host_self_test(warprsa_device *device, unsigned stream);
 warprsa_status warprsa_host_test_class(warprsa_device *device, unsigned stream,
                                        warprsa_size_class size);
 
-/* The warprsa_engine with these two functions and those above. */
+/* The warprsa_engine with these two functions and the ones above. */
 #define WARPRSA_CPU_ENGINE(its_name, its_count, its_open)                      \
     {                                                                          \
         .name = (its_name), .classes = WARPRSA_CLASSES, .count = (its_count),  \

@@ -127,10 +127,10 @@ static void make_room(warprsa_batch_memory *memory, warprsa_size_class size,
         memory->table.most = most;
 }
 
-/* Sums up what batches need: the longest that there may be, and returns how
- * much scratch memory those of one part in TABLE_SHARE do. Batches of the large
- * classes have what is there for the others, at least for one request. Taken in
- * pieces a long one takes hardly longer. */
+/* Sums up what the longest batches need. Returns how much scratch memory a
+ * batch of one part in TABLE_SHARE of that length needs. Batches of the large
+ * classes have the scratch memory of the others, at least for one request: in
+ * pieces a long batch takes hardly longer. */
 static size_t measure(warprsa_batch_memory *memory, size_t batch_max)
 {
     const size_t few = (batch_max + TABLE_SHARE - 1) / TABLE_SHARE;
@@ -206,10 +206,10 @@ void warprsa_batch_memory_free(warprsa_batch_memory *memory)
     warprsa_table_memory_free(&memory->table);
 }
 
-/* So many of the batch's requests, together with their share of the requests
- * that other batches are computing. Batches share the device, so concurrent
- * requests count, too. They are taken to divide among the kernels in the same
- * proportion as the requests of this batch. */
+/* How many requests a kernel has under way: `requests` of this batch, and their
+ * share of the requests of other batches, since batches share the device.
+ * Requests of other batches are taken to divide among the kernels as the
+ * requests of this batch do. */
 static size_t with_concurrent(const warprsa_batch_memory *memory,
                               size_t requests)
 {
@@ -223,8 +223,8 @@ typedef struct folding {
     const warprsa_fold_kernel *fold; /* the same, for the batch's class */
 } folding;
 
-/* Predicts the milliseconds of a batch of which so many items are folded and
- * `rest` requests are not. The two launches run one after the other. */
+/* Predicts the milliseconds of a batch, if so many items are folded and `rest`
+ * requests are not. The two launches run one after the other. */
 static double predict(const void *arg, double items, size_t rest)
 {
     const folding *f = arg;
@@ -332,8 +332,8 @@ static warprsa_batch batch_from(warprsa_batch batch,
     return batch;
 }
 
-/* How many of a batch's requests a kernel can take at once, with so many bytes
- * of scratch memory: all, or half of them, or a quarter... */
+/* How many requests of a batch a kernel can take at once with so many bytes of
+ * scratch memory: all, or a half, or a quarter... */
 static size_t piece_of(const warprsa_kernel *kernel, warprsa_size_class size,
                        size_t count, size_t bytes)
 {
@@ -394,9 +394,9 @@ static cudaError_t launch_folds(const warprsa_batch_memory *memory,
     return error;
 }
 
-/* Launches the folds and then the kernel for the rest. All may use the same
- * table memory, since they run one after the other. It grows before, while no
- * kernel uses it. */
+/* Launches the folds and then the kernel for the rest. They run one after the
+ * other, so they share the table memory, which grows before, while no kernel
+ * uses it. */
 static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
                           cudaStream_t stream)
 {

@@ -49,9 +49,8 @@ typedef struct warprsa_batch_memory {
     /* Set by warprsa_batch_layout(), for the current batch. */
     warprsa_size_class size;
     size_t count, bytes_stride, random_bytes;
-    /* Requests of the same class that other batches on the device are
-     * computing. warprsa_batch_layout() sets it to 0; its caller may set it
-     * afterwards. */
+    /* Requests of this class that other batches on the device are computing.
+     * warprsa_batch_layout() sets it to 0; its caller may set it afterwards. */
     size_t concurrent;
     /* Set by warprsa_batch_fill(). */
     uint32_t windows;

@@ -41,8 +41,8 @@ struct warprsa_device {
     warprsa_secret_pool secrets; /* keys on their way to the device */
     warprsa_id_pool key_ids;
     warprsa_prepared_key *keys; /* device memory */
-    /* That of keys of the large classes, which have places of their own there:
-     * warprsa_form_large. NULL until there is such a key. */
+    /* Memory of keys of the large classes, in the form warprsa_form_large. NULL
+     * until there is such a key. */
     warprsa_prepared_key *large_keys;
     pthread_mutex_t large_lock; /* of its allocation */
     uint64_t large_retry_ns;    /* it failed: no further attempt before */
@@ -64,7 +64,8 @@ warprsa_status warprsa_cuda_status(const warprsa_device *device,
                                    const char *what, cudaError_t error);
 
 /* Finds out, when a device is opened, what its GPU is, and whether one kernel
- * computes all batches: that of the configuration, or one for such GPUs. */
+ * computes all batches: the kernel of the configuration, or the one for GPUs
+ * like this. */
 cudaError_t warprsa_cuda_choose_kernel(warprsa_device *device);
 
 /* Finds the timings by which the kernels of batches are chosen, unless one
@@ -72,12 +73,12 @@ cudaError_t warprsa_cuda_choose_kernel(warprsa_device *device);
  * must be there: kernels may be measured. */
 cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
 
-/* Makes the device ready for keys of the large classes, with those of the
- * known-answer test, unless it is. WARPRSA_UNSUPPORTED_KEY: there is no memory
+/* Makes the device ready for keys of the large classes, unless it is: loads the
+ * keys of the known-answer test. WARPRSA_UNSUPPORTED_KEY: there is no memory
  * for them. Any thread. */
 warprsa_status warprsa_cuda_take_large(warprsa_device *device);
 
-/* Those of warprsa_engine (gpu/engine.h). */
+/* Functions of warprsa_engine (gpu/engine.h). */
 warprsa_status warprsa_cuda_load_key(warprsa_device *device,
                                      const warprsa_private_key *key,
                                      uint32_t *index);

@@ -56,8 +56,8 @@ static warprsa_status cuda_self_test(warprsa_device *device, unsigned stream)
                                     stream);
 }
 
-/* Without memory for keys of large classes it takes none of them, and computes
- * none wrongly. */
+/* Without memory for keys of large classes the device takes none of them, so it
+ * computes none wrongly. */
 static warprsa_status cuda_test_class(warprsa_device *device, unsigned stream,
                                       warprsa_size_class size)
 {

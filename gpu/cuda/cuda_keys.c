@@ -86,8 +86,8 @@ static warprsa_status place(warprsa_device *device, const unplaced_key *key,
     return warprsa_cuda_status(device, "loading a key", error);
 }
 
-/* Loads a key of a large class for the known-answer test. Its index is behind
- * those that others may have. */
+/* Loads a key of a large class for the known-answer test, at an index behind
+ * those of other keys. */
 static warprsa_status load_test_key(warprsa_device *device,
                                     const warprsa_private_key *key,
                                     uint32_t *index)
@@ -118,8 +118,8 @@ static cudaError_t allocate(warprsa_device *device)
     return error;
 }
 
-/* Makes the device ready for keys of the large classes, with those of the
- * known-answer test. Without memory it does not take such keys:
+/* Makes the device ready for keys of the large classes, and loads the keys of
+ * the known-answer test. Without memory it takes no such keys. The error is
  * WARPRSA_UNSUPPORTED_KEY, since no other key need make room. With the
  * large_lock held. */
 static warprsa_status take_large(warprsa_device *device)

@@ -14,7 +14,8 @@
 typedef struct warprsa_key_form {
     size_t key_bytes;
     size_t exponent_at; /* the place of p's in a key: for WARPRSA_FAULT_FLIP */
-    /* Of one request, the parts of these names in gpu/kernels/batch.h. */
+    /* Bytes of one request, by the names of the parts in gpu/kernels/batch.h.
+     * */
     size_t unblinding_bytes, exponent_bytes, result_bytes;
     /* Fills the key_bytes at `out`, which are zero and aligned for doubles, and
      * sets *windows. Returns what warprsa_prepare_key() returns. Any thread. */
@@ -25,8 +26,8 @@ typedef struct warprsa_key_form {
 /* Samples of 52 bits, of the large classes and of the others. */
 extern const warprsa_key_form warprsa_form_large, warprsa_form_wide;
 
-/* Limbs of 32 bits, of no large class. It is no longer than
- * warprsa_form_wide, whose places such keys and their requests take. */
+/* Limbs of 32 bits; for no large class. Such keys and their requests take the
+ * places of warprsa_form_wide, which is no shorter. */
 extern const warprsa_key_form warprsa_form_int32;
 
 /* The form in samples that keys of a class have. */

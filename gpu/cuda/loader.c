@@ -23,7 +23,7 @@
 
 static const char path[] = WARPRSA_CUDA_LIBRARY;
 
-/* That of the library, once it has been opened. */
+/* The engine of the library, once the library has been opened. */
 static _Atomic(const warprsa_engine *) opened;
 
 bool warprsa_engine_cuda_is_installed(char *why, size_t why_size)

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* Of the processor, and of the system, which must save the registers. */
+/* What the processor lacks, or the system, which must save the registers. */
 static const char *missing(void)
 {
 #ifdef __x86_64__

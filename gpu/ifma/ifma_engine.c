@@ -13,7 +13,7 @@ extern const warprsa_host_arithmetic warprsa_ifma_arithmetic;
 static const warprsa_host_arithmetic *const arithmetic =
     &warprsa_ifma_arithmetic;
 
-/* Of the processor, and of the system, which must save the registers. */
+/* What the processor lacks, or the system, which must save the registers. */
 static const char *missing(void)
 {
     __builtin_cpu_init();

@@ -159,8 +159,8 @@ static void split(warprsa_vector *x, const warprsa_vector *y,
                   warprsa_vectors_are_below(x, NULL, 3, m->p, LIMBS));
 }
 
-/* w->r = r and w->power = r^(e-1): random ones, or the squares of those that
- * the key's last batch had. r stands for r R without a product: r / R is as
+/* w->r = r and w->power = r^(e-1): random numbers, or the squares of what the
+ * last batch of the key had. r stands for r R without a product: r / R is as
  * random as r is. */
 static void choose_blinding(const operation *op, int which)
 {
@@ -284,9 +284,9 @@ static void multiply_by_entry(warprsa_vector *x, const warprsa_vector *entry,
                                             m->p, LIMBS));
 }
 
-/* x = x^(2^WARPRSA_WINDOW), and w->entry = entry `digit` of each lane. Of short
- * numbers each reduction reads a part of it; the tiles of long ones have no
- * registers left. */
+/* x = x^(2^WARPRSA_WINDOW), and w->entry = entry `digit` of each lane. If
+ * numbers are short, each reduction reads a part of the entry. The tiles of
+ * long numbers leave no registers for that. */
 static void square_and_read(workspace *w, int which,
                             const warprsa_vector *digit)
 {
@@ -309,9 +309,9 @@ static void square_and_read(workspace *w, int which,
     }
 }
 
-/* Entry `index` of the table is y. Of short numbers it is b0 = y / 2^(52 HALF)
+/* Entry `index` of the table is y. For short numbers it is b0 = y / 2^(52 HALF)
  * and b1 = y, both modulo P: so x0 b0 + x1 b1 is x y / 2^(52 HALF), and half of
- * a reduction is left to do. w->entry is what table_scan() would read. */
+ * a reduction ends it. w->entry is what table_scan() would read. */
 static void put_entry(workspace *w, const warprsa_vector_modulus *m, int index,
                       const warprsa_vector *y)
 {

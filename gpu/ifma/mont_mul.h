@@ -68,9 +68,10 @@ enum {
     WARPRSA_VECTOR_LIMBS_MAX = WARPRSA_HALF_SAMPLES,
     WARPRSA_ENTRIES = 1 << WARPRSA_WINDOW, /* of a table */
     WARPRSA_PAIRS = WARPRSA_ENTRIES / 2,
-    /* Pairs whose lanes stay in registers for masks. There are seven of them;
-     * one is left for the other pairs. In a loop clang would move such masks
-     * from and to general registers, which takes the multipliers' ports. */
+    /* Pairs whose lanes stay in registers for masks. Of the seven such
+     * registers one is left for the other pairs. In a loop clang would move
+     * such masks from and to general registers, which takes the multipliers'
+     * ports. */
     WARPRSA_PAIRS_HELD = 6,
 #ifdef __clang__
     WARPRSA_PAIRS_HELD_IN_LOOP = 0,

@@ -24,8 +24,8 @@ enum {
     /* Samples of an entry of the table. In short numbers it has the power twice
      * (fill_table()); of long ones the table would leave the first cache. */
     ENTRY = TILES == 1 ? FULL : LIMBS,
-    /* Of a number of FULL samples, with room for a read of the word above any
-     * of them. */
+    /* Words of a number of FULL samples, with room to read the word above any
+     * of these. */
     NUMBER_WORDS = (FULL * WARPRSA_SAMPLE_BITS + 63) / 64 + 1,
     NUMBER_BYTES = 8 * NUMBER_WORDS,
 };

@@ -57,7 +57,7 @@ typedef int64_t warprsa_signed_vector __attribute__((vector_size(64)));
 #define WARPRSA_RELOAD(x) __asm__ volatile("" : "+r"(x))
 
 #ifndef WARPRSA_IFMA_PORTABLE
-/* sum + the low 52 bits of a b. Of a and b the low 52 bits count alone: what a
+/* sum + the low 52 bits of a b. Only the low 52 bits of a and b count: what a
  * sample has above them need not be cut off. */
 WARPRSA_VECTOR_FN warprsa_vector warprsa_add_low(warprsa_vector sum,
                                                  warprsa_vector a,
@@ -107,8 +107,8 @@ WARPRSA_VECTOR_FN void warprsa_keep(warprsa_vector *kept, warprsa_lanes here,
             : "Yk"(here), "m"(*even), "m"(*odd));
 }
 
-/* One load into a register, for all products that need it: with the load as a
- * part of each of them there would be as many loads as products. */
+/* One load into a register, for all products that need it. If each product had
+ * the load as its own operand, there would be as many loads as products. */
 #define WARPRSA_LOADED(x) __asm__("" : "+v"(x))
 #else
 WARPRSA_VECTOR_FN warprsa_vector warprsa_add_low(warprsa_vector sum,
@@ -233,7 +233,7 @@ WARPRSA_VECTOR_FN warprsa_vector warprsa_equal(warprsa_vector a,
     return (warprsa_vector)(a == b);
 }
 
-/* Of each lane a where the mask is all ones, b where it is zero. */
+/* Each lane of a where the mask is all ones, of b where it is zero. */
 WARPRSA_VECTOR_FN warprsa_vector warprsa_choose_lane(warprsa_vector mask,
                                                      warprsa_vector a,
                                                      warprsa_vector b)

@@ -29,8 +29,8 @@ typedef struct warprsa_batch {
     uint32_t count;
     uint32_t windows;        /* the most that any of its keys needs */
     bool direct_table_reads; /* allowed; most kernels scan anyway */
-    /* As many requests as the device has for the kernel, those of batches on
-     * other streams, too: an estimate, at least as many as these. */
+    /* How many requests the device has for the kernel, with those of batches on
+     * other streams: an estimate, at least `count`. */
     uint32_t under_way;
 } warprsa_batch;
 

@@ -14,7 +14,7 @@
 
 enum {
     WARPRSA_HOST_LANES_MAX = WARPRSA_IFMA_LANES,
-    /* Of a workspace, in bytes; memory for secrets has it. */
+    /* Alignment of a workspace, in bytes; memory for secrets has it. */
     WARPRSA_HOST_ALIGNMENT = 64,
 };
 
@@ -71,7 +71,7 @@ typedef struct warprsa_host_arithmetic {
  * default. Any thread. */
 const warprsa_host_arithmetic *warprsa_host_arithmetic_of(const char *kernel);
 
-/* The default. gpu/kernels/NAME/host.c defines warprsa_host_NAME likewise. */
+/* The default. gpu/kernels/NAME/host.c defines warprsa_host_NAME. */
 extern const warprsa_host_arithmetic warprsa_host_cooperative;
 extern const warprsa_host_arithmetic warprsa_host_large;
 extern const warprsa_host_arithmetic warprsa_host_ifma;

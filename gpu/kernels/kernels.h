@@ -36,7 +36,7 @@ typedef enum warprsa_kernel_needs {
 /* How the time of a batch grows with its requests (gpu/select/selection.h). */
 typedef enum warprsa_kernel_growth {
     WARPRSA_GROWS_BY_WAVES, /* waves run one after the other */
-    WARPRSA_GROWS_BY_ITEMS, /* likewise; items of less than one are cut */
+    WARPRSA_GROWS_BY_ITEMS, /* by waves, too; items are cut in less than one */
     WARPRSA_GROWS_EVENLY,   /* blocks share all powers: no wave waits */
 } warprsa_kernel_growth;
 
@@ -57,7 +57,7 @@ typedef struct warprsa_kernel {
     const char *name; /* in configurations, calibration files and benchmarks */
     warprsa_kernel_needs needs;
     bool int32_keys; /* takes keys as warprsa_int32_key */
-    /* Takes those parts of a batch whose requests share a key
+    /* Takes parts of a batch whose requests share a key
      * (gpu/kernels/fold_common/plan.h), and no whole batch. */
     bool shares_key;
     warprsa_kernel_growth growth;
@@ -66,12 +66,13 @@ typedef struct warprsa_kernel {
     uint32_t (*at_once)(warprsa_size_class size);
     const warprsa_known_timings *known; /* NULL: none */
 
-    /* Of a kernel for whole batches, by size class; NULL where it is not built
-     * for the class, and everywhere in a build without CUDA. */
+    /* Launches of a kernel for whole batches, by size class. NULL where the
+     * kernel is not built for the class, and everywhere in a build without
+     * CUDA. */
     warprsa_launch *launch[WARPRSA_CLASSES];
     /* Bytes of table memory for a batch of `count` of this class. */
     size_t (*table_bytes)(warprsa_size_class size, size_t count);
-    /* Of one that shares keys, likewise. */
+    /* By size class, for a kernel that shares keys; else NULL. */
     const struct warprsa_fold_kernel *fold[WARPRSA_CLASSES];
 } warprsa_kernel;
 

@@ -11,9 +11,9 @@
 #include "gpu/arith/private_operation.h"
 #include "gpu/kernels/batch.h"
 
-/* Request `index` of the batch, without a table. Past its end it is the
- * last request once more, so that all lanes of a warp stay together. Those
- * lanes compute the same result, and what is written twice is the same. */
+/* Request `index` of the batch, without a table. Past its end it is the last
+ * request once more, so that all lanes of a warp stay together. These lanes
+ * write one result twice. */
 static __device__ __forceinline__ warprsa_operation
 warprsa_request(const warprsa_batch &batch, uint32_t index)
 {

@@ -140,8 +140,8 @@ bool warprsa_kernel_timings_known(const char *model,
     return timings->count != 0;
 }
 
-/* Whether a row can be used; `candidate` is that of its class and kernel, or
- * NULL. */
+/* Whether a row can be used; `candidate` is the candidate of its class and
+ * kernel, or NULL. */
 static bool fits(const warprsa_kernel_timing *timing,
                  const warprsa_kernel_timing *candidate, size_t batch_max)
 {

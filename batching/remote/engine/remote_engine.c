@@ -623,8 +623,8 @@ static warprsa_status remote_self_test(warprsa_device *device, unsigned stream)
                                     stream);
 }
 
-/* The test loads its key of a large class here first. A host that takes no such
- * keys has given no answers with one. */
+/* The test loads its key of a large class here first. A host that takes no keys
+ * of large classes has not answered with one. */
 static warprsa_status remote_test_class(warprsa_device *device, unsigned stream,
                                         warprsa_size_class size)
 {

@@ -321,8 +321,8 @@ static warprsa_remote_status status_of(warprsa_cpu_reason reason)
     }
 }
 
-/* Takes the answer to operation `i` of those under way, if there is one.
- * Another operation then has its place. */
+/* Takes the answer to operation `i` under way, if there is one. Another
+ * operation then has its place. */
 static bool collect(warprsa_operate *s, unsigned i)
 {
     warprsa_operate_results *r = &s->host->results;

@@ -62,7 +62,7 @@ static bool bind_there(int one, const struct addrinfo *to, unsigned *port)
         listen(one, BACKLOG) != 0 ||
         getsockname(one, (struct sockaddr *)&bound, &size) != 0)
         return false;
-    /* Both families have the port at the same place. */
+    /* Both families have the port at one place. */
     *port = ntohs(((struct sockaddr_in *)&bound)->sin_port);
     return true;
 }

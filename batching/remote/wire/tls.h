@@ -31,7 +31,7 @@ typedef struct warprsa_tls_files {
 /* The input of a connection. Inside one SSL_read() libssl processes messages
  * without data, such as key updates (RFC 8446, 4.6.3), for as long as they
  * come. This structure limits the bytes that libssl finds in a turn, and the
- * number of such messages to what a peer needs that also sends data. */
+ * number of messages without data to what a peer needs that also sends data. */
 typedef struct warprsa_tls_input {
     int socket;
     size_t allowed;    /* bytes that may still be read; its user's to set */
@@ -98,9 +98,10 @@ SSL *warprsa_tls_connection(warprsa_tls *tls, warprsa_tls_input *input,
  * Takes the errors off libcrypto's queue. */
 void warprsa_tls_explain(SSL *ssl, int returned, char why[WARPRSA_TLS_WHY]);
 
-/* The identities of the peer in turn: "dns:NAME" and "uri:NAME" for each such
- * subjectAltName. Calls `use` with each until that returns true. A name with a
- * zero or control character in it is left out. Returns whether one was used. */
+/* The identities of the peer in turn: "dns:NAME" and "uri:NAME" for each
+ * subjectAltName of these kinds. Calls `use` with each until it returns true. A
+ * name with a zero or control character in it is left out. Returns whether one
+ * was used. */
 bool warprsa_tls_identities(SSL *ssl, bool (*use)(void *arg, const char *name),
                             void *arg);
 

@@ -37,7 +37,7 @@ static __device__ __forceinline__ void warprsa_fold_wipe(void *from,
         word[i] = 0;
 }
 
-/* e, which is the same for all of a warp: this tells the compiler so. */
+/* e, which a warp has in common: this tells the compiler so. */
 static __device__ __forceinline__ uint64_t
 warprsa_fold_public_exponent(const warprsa_prepared_key *key)
 {
@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(warprsa_fold_shared<LIMBS>::THREADS,
     for (uint32_t item = blockIdx.x; item < batch.item_count;
          item += gridDim.x) {
         const warprsa_fold_item own = batch.items[item];
-        /* Public, and the same for all. */
+        /* Public, and equal in all threads. */
         const uint32_t key =
             warprsa_largest_in_warp(batch.batch.key[own.first]);
 

@@ -495,8 +495,8 @@ WARPRSA_FN void warprsa_fold_modexp(warprsa_fold_number *a,
     }
 }
 
-/* An instruction of the program. It is the same for all messages: this tells
- * the compiler so, and whoever reads the machine code. */
+/* An instruction of the program. All messages have it in common: this tells the
+ * compiler so, and whoever reads the machine code. */
 WARPRSA_FN warprsa_fold_instruction
 warprsa_fold_instruction_at(const warprsa_fold_program *program, int at)
 {

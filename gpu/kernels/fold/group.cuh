@@ -119,8 +119,9 @@ typedef struct warprsa_fold_group {
     mutable uint32_t parity, fetched_parity;
 } warprsa_fold_group;
 
-/* Which warpgroup of the block this is. The shuffle tells the compiler that it
- * is the same for all of a warp, so that it makes descriptors once for all. */
+/* Which warpgroup of the block this is. The shuffle tells the compiler that all
+ * threads of a warp have one number, so that it makes descriptors once for all.
+ * */
 template <typename S>
 static __device__ __forceinline__ uint32_t warprsa_fold_warpgroup()
 {

@@ -43,7 +43,7 @@ static constexpr size_t whole_bytes = warprsa_fold_scratch<shape.limbs>::ALL;
 static constexpr size_t roots_bytes = warprsa_fold_pair_scratch::ALL;
 
 /* Blocks that make the roots of an item that is cut: one for each prime and 64
- * requests. Those of RSA-4096 can have 128. */
+ * requests. Blocks of RSA-4096 can have 128 requests. */
 static constexpr uint32_t CUTS = WARPRSA_KERNEL_BITS == 2048 ? 2 : 4;
 static constexpr uint32_t CUTS_MIN = WARPRSA_KERNEL_BITS == 3072 ? 4 : 2;
 

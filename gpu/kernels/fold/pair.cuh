@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(warprsa_fold_pair_shared::THREADS,
     for (uint32_t item = blockIdx.x; item < batch.item_count;
          item += gridDim.x) {
         const warprsa_fold_item own = batch.items[item];
-        /* Public, and the same for all. */
+        /* Public, and equal in all threads. */
         const uint32_t key =
             warprsa_largest_in_warp(batch.batch.key[own.first]);
         const warprsa_prepared_key *of = batch.batch.keys + key;

@@ -53,8 +53,8 @@
 #define WARPRSA_FOLD_PIECES_PER_PHASE(limbs)                                   \
     (WARPRSA_FOLD_PIECES(limbs) / WARPRSA_FOLD_PHASES(limbs))
 
-/* Messages whose pieces are copied at once, a warp's; pieces of one message
- * that are, of all entries; words of them all. */
+/* Messages whose pieces are copied at once: those of a warp. Pieces of one
+ * message copied at once, over all entries. Words of all of these. */
 #define WARPRSA_FOLD_LANES 32
 #define WARPRSA_FOLD_PHASE_PIECES(limbs)                                       \
     (WARPRSA_FOLD_PIECES_PER_PHASE(limbs) * WARPRSA_FOLD_ENTRIES)

@@ -23,7 +23,7 @@ typedef struct warprsa_fold_batch {
     const warprsa_fold_item *items; /* device memory */
     uint32_t item_count;
     uint32_t sms;       /* of the device */
-    uint32_t all_items; /* with those of other batches under way */
+    uint32_t all_items; /* with items of other batches under way */
 } warprsa_fold_batch;
 
 typedef struct warprsa_fold_kernel {

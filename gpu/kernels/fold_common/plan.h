@@ -22,8 +22,8 @@ enum {
 };
 
 /* Bits of the longest prime that numbers of so many samples are folded by, B in
- * fold.h: 1024, 1536 and 2048. Of half of a number's samples (pair.h), half of
- * that. */
+ * fold.h: 1024, 1536 and 2048. For half of a number's samples (pair.h) it is
+ * half of that. */
 #define WARPRSA_FOLD_BITS(limbs) ((limbs)*512 / 10)
 /* Bits of the shortest prime, which warprsa_fold_reduce() needs. */
 #define WARPRSA_FOLD_BITS_MIN(limbs) (52 * (limbs)-40)

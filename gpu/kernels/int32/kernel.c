@@ -13,7 +13,7 @@
 warprsa_launch warprsa_int32_1024, warprsa_int32_2048, warprsa_int32_3072,
     warprsa_int32_4096;
 
-/* Of the longer of its two shapes. */
+/* Enough for either of its two shapes. */
 static size_t table_bytes(warprsa_size_class size, size_t count)
 {
     size_t most = 0;

@@ -16,7 +16,7 @@
 
 #define WARPRSA_LOW_LATENCY_BLOCK 128 /* threads, at most */
 
-/* The size class is that of the file that includes this. */
+/* The file that includes this says the size class. */
 static constexpr warprsa_shape warprsa_low_latency_shape =
     WARPRSA_LOW_LATENCY_SHAPE;
 static constexpr int LIMBS = warprsa_low_latency_shape.limbs;

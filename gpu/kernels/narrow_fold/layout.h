@@ -66,7 +66,7 @@ enum {
      * SM has four blocks, and no room for their tables of 32 entries. */
     WARPRSA_NARROW_WINDOW = WARPRSA_NARROW_ROUNDS == 1 ? 4 : 5,
     WARPRSA_NARROW_ENTRIES = 1 << WARPRSA_NARROW_WINDOW,
-    /* How many of them are looked at beside a square of a digit, in fours. The
+    /* How many entries are looked at beside a square of a digit, in fours. The
      * last square may have none left. */
     WARPRSA_NARROW_LOOK_FOURS =
         (WARPRSA_NARROW_ENTRIES / 4 + WARPRSA_NARROW_WINDOW - 1) /
@@ -124,9 +124,9 @@ enum {
     WARPRSA_NARROW_EXPONENT =
         WARPRSA_NARROW_TABLE +
         WARPRSA_NARROW_LOOKERS * WARPRSA_NARROW_TABLE_STRIDE,
-    /* Words of an exponent: 1,035 bits, which keys with other primes in the
-     * same batch may have, and 32 for blinding; of longer keys all, and a zero
-     * behind them, which the highest digit may reach into. */
+    /* Words of an exponent. RSA-2048: 1,035 bits, which keys with other primes
+     * in the batch may have, and 32 for blinding. Longer keys: all words, and a
+     * zero behind them, into which the highest digit may reach. */
     WARPRSA_NARROW_EXPONENT_WORDS =
         WARPRSA_NARROW_ROUNDS == 1 ? 35 : WARPRSA_BLINDED_WORDS + 1,
     WARPRSA_NARROW_SHARED =

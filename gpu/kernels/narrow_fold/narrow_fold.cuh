@@ -20,7 +20,7 @@
 static constexpr unsigned BLOCKS_PER_SM = 4;
 /* Blocks that make the matrices of a key: a warp for each column. */
 static constexpr unsigned MAKERS = WARPRSA_NARROW_MATRIX_COLUMNS / WARPS;
-/* Keys that they make at the same time, at most. */
+/* Keys whose matrices these make at the same time, at most. */
 static constexpr unsigned KEYS_AT_ONCE = 64;
 
 /* The matrices of some items: MAKERS blocks for each that has a key of its
@@ -38,7 +38,7 @@ warprsa_narrow_make_keys(const warprsa_fold_batch &launch, uint32_t block)
         warprsa_narrow_key *to = warprsa_narrow_scratch(launch, item)->key;
         warprsa_narrow_maker maker;
 
-        /* Public, and the same for all of a warp. */
+        /* Public, and equal in all threads of a warp. */
         if (warprsa_largest_in_warp(
                 warprsa_narrow_has_matrices(launch, item)) == 0)
             continue;
@@ -78,7 +78,7 @@ warprsa_narrow_count_shorts(const warprsa_fold_batch &launch, uint32_t first)
     return shorts;
 }
 
-/* Of the powers nothing has begun yet. */
+/* No power has begun yet. */
 static __device__ __forceinline__ void
 warprsa_narrow_clear_parts(const warprsa_fold_batch &launch)
 {

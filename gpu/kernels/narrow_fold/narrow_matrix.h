@@ -15,7 +15,7 @@
 
 enum {
     WARPRSA_NARROW_ROWS_OF_COLUMN = 8,
-    /* With those whose rows are zero. */
+    /* With the columns whose rows are zero. */
     WARPRSA_NARROW_MATRIX_COLUMNS =
         WARPRSA_NARROW_STEP_ROWS / WARPRSA_NARROW_ROWS_OF_COLUMN,
 };
@@ -24,7 +24,7 @@ enum {
 typedef struct warprsa_narrow_maker {
     warprsa_modulus p;
     warprsa_number r2;
-    /* Of each lane's prime: a little less than 2^8 over its top samples. */
+    /* For each lane's prime a little less than 2^8 over its top samples. */
     double factor[WARPRSA_LANES_EMULATED];
 } warprsa_narrow_maker;
 
@@ -218,7 +218,7 @@ WARPRSA_FN uint32_t warprsa_narrow_two_digits(const double *row, int index)
 }
 
 /* Puts the eight rows of a column from the exchange buffer into both matrices.
- * Of two digits these are 16 bytes: four rows of the one and of the other, then
+ * Two digits are 16 bytes: four rows of the first and of the second digit, then
  * the next four rows of both. */
 WARPRSA_FN void warprsa_narrow_put_column(warprsa_narrow_key *to_p,
                                           warprsa_narrow_key *to_q,

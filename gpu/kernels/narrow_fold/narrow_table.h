@@ -45,7 +45,7 @@ WARPRSA_FN bool warprsa_narrow_looks(const warprsa_narrow_look *look,
            warprsa_narrow_look_place(look, index) < WARPRSA_NARROW_LOOKER_PAIRS;
 }
 
-/* The number, of those of a looking warp, that such a pair is of. */
+/* Which number of a looking warp such a pair belongs to. */
 WARPRSA_FN int warprsa_narrow_look_number(const warprsa_narrow_look *look,
                                           const int index)
 {
@@ -154,7 +154,8 @@ WARPRSA_FN void warprsa_narrow_clear_look(warprsa_narrow_look *look)
         look->entry[k][0] = look->entry[k][1] = 0;
 }
 
-/* Sets up lane `lane` of warp `looker` of those that look for others. */
+/* Sets up lane `lane` of warp `looker`, one of the warps that look for others.
+ * */
 WARPRSA_FN void warprsa_narrow_set_look(warprsa_narrow_look *look,
                                         warprsa_narrow_address shared,
                                         int looker, int lane)

@@ -133,7 +133,7 @@ WARPRSA_FN uint32_t warprsa_narrow_time_before(const warprsa_narrow_line *line,
     return 2 * WARPRSA_NARROW_TIME * item - saved * shorts;
 }
 
-/* The time of a block's load: no less than that of a power. */
+/* The time of a block's load: no less than the time of a power. */
 WARPRSA_FN uint32_t warprsa_narrow_time_of_load(const warprsa_narrow_line *line,
                                                 uint32_t blocks)
 {

@@ -453,7 +453,7 @@ warprsa_narrow_power(const warprsa_narrow_lane *me,
     }
 }
 
-/* Products of a power: those of the table, and of its digits. */
+/* Products of a power: the products of the table, and of its digits. */
 static __device__ __forceinline__ int warprsa_narrow_products(int windows)
 {
     return WARPRSA_NARROW_ENTRIES - 2 + (WARPRSA_NARROW_WINDOW + 1) * windows;

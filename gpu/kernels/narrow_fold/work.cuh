@@ -29,7 +29,7 @@ static __device__ __forceinline__ uint32_t warprsa_narrow_memory(void)
 /* What the block does now, in shared memory behind what it computes with: the
  * power wants all registers. */
 struct warprsa_narrow_work {
-    warprsa_narrow_share left;         /* what is left of its load */
+    warprsa_narrow_share left;         /* the rest of its load */
     uint32_t power, low, digits, done; /* its part, or whether there is none */
     uint32_t short_items_have_both;
     uint32_t both; /* 1: the part is of a power of both primes */

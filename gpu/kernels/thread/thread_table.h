@@ -41,8 +41,8 @@ WARPRSA_FN double warprsa_select(uint64_t mask, double a, double b)
  * block's data are prefetched into the L2 cache.
  */
 
-/* The number of entries that a turn reads, all of the same pair. It is a power
- * of two. */
+/* The number of entries that a turn reads, all of one pair. It is a power of
+ * two. */
 WARPRSA_FN int warprsa_turn_entries(const int N)
 {
     return N % 20 == 0 ? 8 : 4;
