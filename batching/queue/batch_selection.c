@@ -7,7 +7,7 @@
 
 #include "batching/queue/key_loads.h"
 #include "batching/queue/key_residency.h"
-#include "batching/queue/scheduling.h"
+#include "batching/queue/queue_core.h"
 
 enum {
     TAKE_STEP = 64, /* requests taken from a ring at once */
@@ -15,15 +15,6 @@ enum {
      * for. */
     TURN_STEP = 8,
 };
-
-/* If requests were set aside here, for which it has to look in any case, it
- * takes others beside them. */
-warprsa_class_set warprsa_take_classes(const warprsa_queue_device *device)
-{
-    if (atomic_load(&device->loads->requests) != 0)
-        return warprsa_classes_below(device->from->engine->classes);
-    return warprsa_queue_takes_now(device->queue, device->number);
-}
 
 /* The first request of a class that a worker of this device would take: of
  * those whose keys have been loaded for them, else of those in the ring. */
@@ -40,9 +31,8 @@ static bool first_of_class(const warprsa_queue_device *device, unsigned size,
 
 /* The class whose oldest request has waited longest. False: there is none. */
 static bool oldest_class(const warprsa_queue_device *device,
-                         warprsa_size_class *size)
+                         warprsa_class_set classes, warprsa_size_class *size)
 {
-    const warprsa_class_set classes = warprsa_take_classes(device);
     uint64_t oldest = UINT64_MAX;
     bool found = false;
 
@@ -221,35 +211,31 @@ bool warprsa_sort_by_owner(warprsa_backlog *backlog)
 
 /* The batch of the owner whose turn it is, with others' requests of the same
  * class. False: nothing was queued. */
-static bool take_in_turn(warprsa_batch *batch, warprsa_request_chain *abandoned)
+static bool take_in_turn(warprsa_batch *batch, warprsa_class_set classes,
+                         warprsa_batch_limit limit, warprsa_taken *taken)
 {
     warprsa_queue_device *device = batch->device;
     warprsa_queue *queue = device->queue;
-    const warprsa_class_set classes = warprsa_take_classes(device);
     warprsa_turns *from;
     warprsa_turn *turn;
-    bool sorted;
 
     pthread_mutex_lock(&device->residency_lock);
     pthread_mutex_lock(&queue->backlog.turns_lock);
-    sorted = warprsa_sort_by_owner(&queue->backlog);
+    taken->sorted = warprsa_sort_by_owner(&queue->backlog);
     turn = next_turn(device, classes, &from);
     if (turn != NULL) {
         batch->size = warprsa_turn_class(from, turn, classes);
-        gather(batch, warprsa_queue_share(queue, device->number, batch->size),
-               abandoned);
+        gather(batch, limit(queue, device->number, batch->size),
+               &taken->abandoned);
     }
     pthread_mutex_unlock(&queue->backlog.turns_lock);
     pthread_mutex_unlock(&device->residency_lock);
-    if (sorted) {
-        warprsa_queue_rearm_idle(queue);
-        warprsa_queue_refuse_if_down(queue);
-    }
     claim_gathered(batch);
     return turn != NULL;
 }
 
-bool warprsa_take_batch(warprsa_batch *batch, warprsa_request_chain *abandoned)
+bool warprsa_take_batch(warprsa_batch *batch, warprsa_class_set classes,
+                        warprsa_batch_limit limit, warprsa_taken *taken)
 {
     const warprsa_queue_device *device = batch->device;
     warprsa_queue *queue = device->queue;
@@ -257,10 +243,10 @@ bool warprsa_take_batch(warprsa_batch *batch, warprsa_request_chain *abandoned)
     batch->pinned = 0;
     batch->count = 0;
     if (warprsa_queue_takes_turns(queue))
-        return take_in_turn(batch, abandoned);
-    if (!oldest_class(device, &batch->size))
+        return take_in_turn(batch, classes, limit, taken);
+    if (!oldest_class(device, classes, &batch->size))
         return false;
-    take_by_age(batch, warprsa_queue_share(queue, device->number, batch->size),
-                abandoned);
+    take_by_age(batch, limit(queue, device->number, batch->size),
+                &taken->abandoned);
     return true;
 }

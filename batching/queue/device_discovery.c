@@ -45,27 +45,25 @@ static unsigned take_devices(warprsa_queue *queue, unsigned engine,
     return next;
 }
 
-unsigned warprsa_devices_discover(warprsa_queue *queue)
+void warprsa_devices_discover(warprsa_queue *queue, warprsa_found *found)
 {
-    char why[WARPRSA_DEVICE_WHY] = "", why_first[WARPRSA_DEVICE_WHY] = "";
-    unsigned count = take_devices(queue, 0, 0, why_first);
-    bool first_gone = count == 0;
-    uint32_t found;
+    char why[WARPRSA_DEVICE_WHY] = "";
+    unsigned count;
+    bool first_gone;
 
+    found->why[0] = '\0';
+    count = take_devices(queue, 0, 0, found->why);
+    first_gone = count == 0;
     if (first_gone)
         count = 1;
     for (unsigned e = 1; e < queue->config.engine_count; e++)
         count = take_devices(queue, e, count, why);
-    found = (UINT32_C(1) << count) - 1 - first_gone;
-    warprsa_board_found(&queue->board, found, count);
-    if (first_gone)
-        warprsa_device_give_up(&queue->devices[0], why_first);
-    for (unsigned i = first_gone; i < count; i++)
-        warprsa_device_note_found(&queue->devices[i]);
-    return count;
+    found->count = count;
+    found->devices = (UINT32_C(1) << count) - 1 - first_gone;
+    warprsa_board_found(&queue->board, found->devices, count);
 }
 
-unsigned warprsa_devices_add(warprsa_queue *queue)
+void warprsa_devices_add(warprsa_queue *queue, warprsa_found *found)
 {
     const unsigned before = atomic_load(&queue->board.device_count);
     unsigned count = before;
@@ -84,8 +82,7 @@ unsigned warprsa_devices_add(warprsa_queue *queue)
         count = give_entries(queue, e, next, engine->count(why, sizeof(why)),
                              count);
     }
-    for (unsigned i = before; i < count; i++)
-        warprsa_device_note_found(&queue->devices[i]);
+    found->count = count;
+    found->devices = (UINT32_C(1) << count) - (UINT32_C(1) << before);
     atomic_store(&queue->board.device_count, count);
-    return count;
 }

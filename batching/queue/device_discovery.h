@@ -7,19 +7,22 @@
 #ifndef WARPRSA_BATCHING_QUEUE_DEVICE_DISCOVERY_H
 #define WARPRSA_BATCHING_QUEUE_DEVICE_DISCOVERY_H
 
-#include "batching/queue/queue_device.h"
+#include "batching/queue/device_types.h"
 
-/*
- * Asks the engines how many devices there are and gives them to the queue's
+typedef struct warprsa_found {
+    unsigned count;   /* the queue's entries */
+    uint32_t devices; /* bit per entry: it has been given a device */
+    char why[WARPRSA_DEVICE_WHY]; /* why entry 0 has not */
+} warprsa_found;
+
+/* Asks the engines how many devices there are and gives them to the queue's
  * entries; by the first worker of all. Entry 0 is the first engine's, whether
  * that has a device or not, since the threads of this entry have been started
- * already. Returns how many entries there are; those with a device are OPENING.
- */
-unsigned warprsa_devices_discover(warprsa_queue *queue);
+ * already. */
+void warprsa_devices_discover(warprsa_queue *queue, warprsa_found *found);
 
 /* Gives the queue's next entries to the devices that engines whose devices come
- * and go have more than before. Returns how many entries there are now; those
- * that are new are OPENING. Once the devices have been discovered. */
-unsigned warprsa_devices_add(warprsa_queue *queue);
+ * and go have more than before. Once the devices have been discovered. */
+void warprsa_devices_add(warprsa_queue *queue, warprsa_found *found);
 
 #endif

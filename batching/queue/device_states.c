@@ -68,6 +68,12 @@ warprsa_device_state warprsa_device_next_state(warprsa_device_state state,
     return next == STAYS ? state : (warprsa_device_state)(next - 1);
 }
 
+bool warprsa_device_is_blameless(warprsa_status status)
+{
+    return status == WARPRSA_NO_MEMORY || status == WARPRSA_NO_RANDOM ||
+           status == WARPRSA_UNSUPPORTED_KEY;
+}
+
 unsigned warprsa_device_backoff_ms(unsigned failures, unsigned deadline_ms,
                                    bool is_host)
 {

@@ -21,6 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gpu/engine.h"
+
 typedef enum warprsa_device_state {
     WARPRSA_DEVICE_ABSENT,
     WARPRSA_DEVICE_OPENING,
@@ -48,6 +50,9 @@ typedef enum warprsa_device_event {
  * state leaves it as it is. */
 warprsa_device_state warprsa_device_next_state(warprsa_device_state state,
                                                warprsa_device_event event);
+
+/* Whether a failure says nothing against the device. */
+bool warprsa_device_is_blameless(warprsa_status status);
 
 /* What has happened to a device; zeros to begin with. */
 typedef struct warprsa_device_history {

@@ -6,7 +6,7 @@
 #include "batching/queue/failover.h"
 
 #include "batching/base/clock.h"
-#include "batching/queue/scheduling.h"
+#include "batching/queue/queue_core.h"
 
 enum {
     /* So many devices may give a request back. Hosts that are all full would
@@ -17,13 +17,26 @@ enum {
     PAUSE_MS = 20,
 };
 
+/* Whether a device other than this one takes requests of this class. */
+static bool has_another(const warprsa_queue *queue, unsigned device,
+                        warprsa_size_class size)
+{
+    const uint32_t ready = atomic_load(&queue->board.ready);
+
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        if (i != device && ((ready >> i) & 1) != 0 &&
+            (unsigned)size < warprsa_queue_engine_of(queue, i)->engine->classes)
+            return true;
+    return false;
+}
+
 /* Only another host may give requests back. */
 static bool is_possible(const warprsa_queue_device *device,
                         warprsa_size_class size)
 {
     return device->from->engine->comes_and_goes &&
            !atomic_load(&device->queue->board.closing) &&
-           warprsa_queue_has_another(device->queue, device->number, size);
+           has_another(device->queue, device->number, size);
 }
 
 bool warprsa_failover_request(warprsa_queue_device *device, uint32_t slot)
@@ -51,20 +64,13 @@ bool warprsa_failover_request(warprsa_queue_device *device, uint32_t slot)
     return true;
 }
 
-void warprsa_failover_notify(warprsa_queue *queue)
-{
-    warprsa_queue_notify_of_all(queue);
-    /* The last device may have gone while requests were put there. */
-    warprsa_queue_refuse_if_down(queue);
-}
-
-void warprsa_failover_batch(warprsa_batch *batch, bool all)
+bool warprsa_failover_batch(warprsa_batch *batch, bool all)
 {
     warprsa_queue_device *device = batch->device;
     size_t left = 0;
 
     if (batch->count == 0 || !is_possible(device, batch->size))
-        return;
+        return false;
     for (size_t i = 0; i < batch->count; i++) {
         const warprsa_batch_request request = batch->requests[i];
         const warprsa_task task = batch->tasks[i];
@@ -76,10 +82,10 @@ void warprsa_failover_batch(warprsa_batch *batch, bool all)
         batch->tasks[left++] = task;
     }
     if (left == batch->count)
-        return;
+        return false;
     batch->count = left;
     atomic_store_explicit(&device->activity->paused_until_ns,
                           warprsa_clock_ns() + PAUSE_MS * WARPRSA_NS_PER_MS,
                           memory_order_relaxed);
-    warprsa_failover_notify(device->queue);
+    return true;
 }

@@ -17,17 +17,16 @@
 /* Queues a RUNNING request of this device's once more, with its reference to
  * its key. False: it is still the caller's, to be refused, because no other
  * device is ready, its deadline has passed or it has been given back too often.
- * After some of these, warprsa_failover_notify(). */
+ * After some of these other devices are to be notified. */
 bool warprsa_failover_request(warprsa_queue_device *device, uint32_t slot);
-void warprsa_failover_notify(warprsa_queue *queue);
 
 /*
- * The same for the requests of a batch that has ended: for all of them, or for
+ * Does so for the requests of a batch that has ended: for all of them, or for
  * those alone whose task the device would not do (`all` false). Then the device
  * takes nothing for a little while: it would get back what it has just given
- * away. Those that are left are the batch's. Their keys are not pinned any
- * more.
+ * away. The other requests stay the batch's. No key is pinned by the batch any
+ * more. False: no request went.
  */
-void warprsa_failover_batch(warprsa_batch *batch, bool all);
+bool warprsa_failover_batch(warprsa_batch *batch, bool all);
 
 #endif

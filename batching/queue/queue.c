@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/queue/device_discovery.h"
+#include "batching/queue/device_threads.h"
 #include "batching/queue/queue_core.h"
 #include "batching/queue/queue_device.h"
 #include "batching/queue/scheduling.h"
@@ -168,7 +168,7 @@ warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config,
     /* The workers of one device are started here, where a failure can still be
      * returned. The first of them finds out how many devices there are and
      * starts the others. */
-    if (!warprsa_workers_start(&queue->devices[0])) {
+    if (!warprsa_workers_start(queue)) {
         warprsa_queue_close(queue);
         warprsa_counters_set_device(config->counters, "none: no thread");
         *reason = WARPRSA_CPU_NO_THREADS;
@@ -196,7 +196,7 @@ bool warprsa_queue_close(warprsa_queue *queue)
         warprsa_clock_ns() +
         (queue->config.deadline_ms + CLOSE_PATIENCE_MS) * WARPRSA_NS_PER_MS;
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
-        ended &= warprsa_workers_join(&queue->devices[i], until_ns);
+        ended &= warprsa_threads_join(&queue->devices[i], until_ns);
     /* What waits for a thread that hangs has expired by now. */
     if (!ended)
         warprsa_slots_notify_expired(&queue->slots);
@@ -238,10 +238,8 @@ bool warprsa_queue_has_lost_device(warprsa_queue *queue)
 
 void warprsa_queue_add_devices(warprsa_queue *queue)
 {
-    unsigned first = atomic_load(&queue->board.device_count);
-
     if (atomic_load(&queue->board.state) != WARPRSA_QUEUE_STARTING)
-        warprsa_workers_start_from(queue, first, warprsa_devices_add(queue));
+        warprsa_workers_add_devices(queue);
 }
 
 bool warprsa_queue_on_cpus(const warprsa_queue *queue)

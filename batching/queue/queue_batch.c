@@ -6,14 +6,22 @@
 #include "batching/queue/queue_batch.h"
 
 #include "batching/base/clock.h"
+#include "batching/queue/batch_record.h"
 #include "batching/queue/batch_selection.h"
 #include "batching/queue/completion.h"
 #include "batching/queue/device_keys.h"
 #include "batching/queue/failover.h"
-#include "batching/queue/queue_device.h"
-#include "batching/queue/router.h"
+#include "batching/queue/key_loads.h"
+#include "batching/queue/queue_core.h"
 #include "batching/queue/scheduling.h"
-#include "batching/queue/verdict.h"
+
+/* Requests have been given back, for other devices. */
+static void notify_others(warprsa_queue *queue)
+{
+    warprsa_queue_notify_of_all(queue);
+    /* The last device may have gone while requests were put there. */
+    warprsa_queue_refuse_if_down(queue);
+}
 
 void warprsa_batch_give_back(warprsa_queue_device *device,
                              warprsa_request_chain *chain,
@@ -35,7 +43,16 @@ void warprsa_batch_give_back(warprsa_queue_device *device,
                 reason);
     }
     if (any)
-        warprsa_failover_notify(queue);
+        notify_others(queue);
+}
+
+/* If requests were set aside here, for which it has to look in any case, it
+ * takes others beside them. */
+warprsa_class_set warprsa_batch_classes(const warprsa_queue_device *device)
+{
+    if (atomic_load(&device->loads->requests) != 0)
+        return warprsa_classes_below(device->from->engine->classes);
+    return warprsa_queue_takes_now(device->queue, device->number);
 }
 
 /* Makes a task of request `from`, which becomes request `to`, with the device's
@@ -92,157 +109,6 @@ static void prepare(warprsa_batch *batch)
     batch->count = ready;
 }
 
-static unsigned histogram_bin(size_t count)
-{
-    unsigned bin = 0;
-
-    while ((size_t)1 << bin < count && bin < WARPRSA_HISTOGRAM_BINS - 1)
-        bin++;
-    return bin;
-}
-
-/* Adds a batch's times to the process's. */
-static void add_times(warprsa_times times, const uint32_t *bins)
-{
-    for (unsigned i = 0; i < WARPRSA_TIME_BINS; i++)
-        if (bins[i] != 0)
-            warprsa_count(&times[i], bins[i]);
-}
-
-/* Counts how long the requests of a batch waited until it took them. Returns
- * the mean of that. */
-static uint64_t count_waits(const warprsa_batch *batch)
-{
-    const warprsa_queue *queue = batch->device->queue;
-    warprsa_counters *c = queue->config.counters;
-    uint32_t bins[WARPRSA_TIME_BINS] = {0};
-    uint64_t sum_ns = 0;
-
-    for (size_t i = 0; i < batch->count; i++) {
-        uint64_t submitted_ns = atomic_load_explicit(
-            &queue->slots.slot[batch->requests[i].slot].submitted_ns,
-            memory_order_relaxed);
-        uint64_t wait_ns =
-            batch->taken_ns > submitted_ns ? batch->taken_ns - submitted_ns : 0;
-
-        sum_ns += wait_ns;
-        bins[warprsa_time_bin(wait_ns)]++;
-    }
-    warprsa_count(&c->wait_ns, sum_ns);
-    add_times(c->wait_times, bins);
-    return sum_ns / batch->count;
-}
-
-/* Counts a batch that has ended. */
-static void count_batch(const warprsa_batch *batch, uint64_t end_ns)
-{
-    warprsa_counters *c = batch->device->queue->config.counters;
-    warprsa_device_counters *own = batch->device->counters;
-    const size_t count = batch->count;
-    uint64_t max = atomic_load_explicit(&c->batch_max, memory_order_relaxed);
-    uint64_t batch_ns = end_ns - batch->taken_ns;
-    uint64_t compute_ns = end_ns - batch->start_ns;
-
-    warprsa_count(&c->batches, 1);
-    warprsa_count(&own->batches, 1);
-    warprsa_count(&c->batch_operations, count);
-    warprsa_count(&c->batch_sizes[histogram_bin(count)], 1);
-    warprsa_count(&c->batch_ns, batch_ns * count);
-    warprsa_count(&c->batch_times[warprsa_time_bin(batch_ns)], count);
-    warprsa_count(&c->compute_ns, compute_ns);
-    warprsa_count(&c->compute_times[warprsa_time_bin(compute_ns)], 1);
-    warprsa_count(&own->compute_ns, compute_ns);
-    warprsa_count(&own->compute_times[warprsa_time_bin(compute_ns)], 1);
-    while (max < count && !atomic_compare_exchange_weak_explicit(
-                              &c->batch_max, &max, count, memory_order_relaxed,
-                              memory_order_relaxed))
-        ;
-}
-
-/* Batches of the CPUs do not measure other devices. */
-static bool answers_alone(const warprsa_batch *batch)
-{
-    return !batch->device->from->on_cpus ||
-           (unsigned)batch->size >=
-               atomic_load(&batch->device->queue->board.others_classes);
-}
-
-/* Counts and traces a batch that has ended, and tells the router how long its
- * requests took. */
-static void record(const warprsa_batch *batch, bool good)
-{
-    const warprsa_queue_device *device = batch->device;
-    warprsa_queue *queue = device->queue;
-    uint64_t end_ns = warprsa_clock_ns();
-    uint64_t wait_ns = count_waits(batch);
-    uint64_t response_ns = wait_ns + end_ns - batch->taken_ns;
-    uint64_t compute_ns = end_ns - batch->start_ns;
-
-    count_batch(batch, end_ns);
-    warprsa_queue_trace(queue, 2,
-                        "batch device=%u stream=%u class=%u count=%zu "
-                        "wait_us=%llu compute_us=%llu",
-                        device->number, batch->stream,
-                        warprsa_class_bits(batch->size), batch->count,
-                        (unsigned long long)(wait_ns / 1000),
-                        (unsigned long long)(compute_ns / 1000));
-    if (good)
-        warprsa_queue_note_answer(queue, device->number, batch->size,
-                                  response_ns, compute_ns, end_ns);
-    if (good && queue->config.router != NULL && answers_alone(batch))
-        warprsa_router_device_response(
-            queue->config.router, batch->size,
-            atomic_load_explicit(&queue->depth, memory_order_relaxed),
-            response_ns);
-}
-
-/* Counts the results of a batch that was computed, and finds out who is to
- * blame for those that failed their check. */
-static void check_results(warprsa_batch *batch)
-{
-    warprsa_counters *c = batch->device->queue->config.counters;
-    warprsa_device_counters *own = batch->device->counters;
-    uint64_t failed = 0, good = 0;
-
-    for (size_t i = 0; i < batch->count; i++) {
-        failed += batch->tasks[i].status == WARPRSA_CHECK_FAILED;
-        good += batch->tasks[i].status == WARPRSA_OK;
-    }
-    warprsa_count(&own->gpu, good);
-    if (failed == 0)
-        return;
-    warprsa_count(&c->checks_failed, failed);
-    warprsa_count(&own->checks_failed, failed);
-    warprsa_judge_results(batch);
-}
-
-/* Answers the requests of a batch that has ended or missed its deadline, or has
- * another device do so. A device that failed is taken out of use first, so that
- * the next request of a caller that was refused does not go there, unless
- * another of its threads takes it at that moment, which has already checked the
- * state. */
-static void finish(warprsa_worker *worker, warprsa_status status)
-{
-    warprsa_batch *batch = &worker->batch;
-
-    if (status == WARPRSA_OK || warprsa_device_is_blameless(status))
-        warprsa_device_unpin_keys(batch);
-    if (status == WARPRSA_OK) {
-        warprsa_device_worked(batch->device);
-        warprsa_failover_batch(batch, false);
-        check_results(batch);
-        warprsa_answer_batch(batch);
-    } else if (status == WARPRSA_DEADLINE) {
-        warprsa_device_overdue(worker);
-        warprsa_refuse_batch(batch, WARPRSA_CPU_DEADLINE);
-    } else {
-        if (!warprsa_device_is_blameless(status))
-            warprsa_device_failed(batch->device, status);
-        warprsa_failover_batch(batch, true);
-        warprsa_refuse_batch(batch, WARPRSA_CPU_ERROR);
-    }
-}
-
 static warprsa_status call_start(const warprsa_batch *batch)
 {
     const warprsa_queue_device *device = batch->device;
@@ -279,35 +145,20 @@ static void count_running(const warprsa_queue_device *device, uint32_t more)
                           memory_order_relaxed);
 }
 
-/* Starts the batch, waits for it and answers it. */
-static void run(warprsa_worker *worker)
+bool warprsa_batch_next(warprsa_batch *batch)
 {
-    warprsa_batch *batch = &worker->batch;
-    const warprsa_queue_device *device = batch->device;
-    const uint32_t count = (uint32_t)batch->count;
-    warprsa_status status = WARPRSA_NO_MEMORY;
-
-    batch->start_ns = warprsa_clock_ns();
-    if (warprsa_batch_place_outputs(batch, &device->queue->slots))
-        status = start(batch);
-    if (status == WARPRSA_OK) {
-        status = device->from->engine->wait(device->handle, batch->stream,
-                                            device->queue->config.deadline_ms);
-        record(batch, status == WARPRSA_OK);
-    }
-    count_running(device, 0 - count);
-    finish(worker, status);
-}
-
-bool warprsa_batch_next(warprsa_worker *worker)
-{
-    warprsa_batch *batch = &worker->batch;
     warprsa_queue_device *device = batch->device;
-    warprsa_request_chain abandoned = {0};
+    warprsa_taken taken = {0};
+    const bool any = warprsa_take_batch(batch, warprsa_batch_classes(device),
+                                        warprsa_queue_share, &taken);
 
-    if (!warprsa_take_batch(batch, &abandoned))
+    if (taken.sorted) {
+        warprsa_queue_rearm_idle(device->queue);
+        warprsa_queue_refuse_if_down(device->queue);
+    }
+    if (!any)
         return false;
-    warprsa_batch_give_back(device, &abandoned, WARPRSA_CPU_DEADLINE);
+    warprsa_batch_give_back(device, &taken.abandoned, WARPRSA_CPU_DEADLINE);
     batch->taken_ns = warprsa_clock_ns();
     prepare(batch);
     count_running(device, (uint32_t)batch->count);
@@ -315,7 +166,38 @@ bool warprsa_batch_next(warprsa_worker *worker)
     warprsa_queue_rearm_idle(device->queue);
     if (batch->count > 0 && warprsa_device_has_loads(device))
         warprsa_eventcount_notify(&device->activity->eventcount);
-    if (batch->count > 0)
-        run(worker);
     return true;
+}
+
+warprsa_status warprsa_batch_compute(warprsa_batch *batch)
+{
+    const warprsa_queue_device *device = batch->device;
+    warprsa_queue *queue = device->queue;
+    warprsa_status status = WARPRSA_NO_MEMORY;
+
+    batch->start_ns = warprsa_clock_ns();
+    if (warprsa_batch_place_outputs(batch, &queue->slots))
+        status = start(batch);
+    if (status == WARPRSA_OK) {
+        status = device->from->engine->wait(device->handle, batch->stream,
+                                            queue->config.deadline_ms);
+        warprsa_batch_record(batch, status == WARPRSA_OK);
+    }
+    count_running(device, 0 - (uint32_t)batch->count);
+    return status;
+}
+
+void warprsa_batch_settle(warprsa_batch *batch, warprsa_status status)
+{
+    if (status == WARPRSA_OK || warprsa_device_is_blameless(status))
+        warprsa_device_unpin_keys(batch);
+    if (status != WARPRSA_DEADLINE &&
+        warprsa_failover_batch(batch, status != WARPRSA_OK))
+        notify_others(batch->device->queue);
+    if (status == WARPRSA_OK)
+        warprsa_answer_batch(batch);
+    else
+        warprsa_refuse_batch(batch, status == WARPRSA_DEADLINE
+                                        ? WARPRSA_CPU_DEADLINE
+                                        : WARPRSA_CPU_ERROR);
 }

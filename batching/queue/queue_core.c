@@ -99,11 +99,20 @@ static void free_board(warprsa_queue *queue)
     warprsa_log_budgets_free(&queue->log);
 }
 
+static bool has_hosts(const warprsa_queue_config *config)
+{
+    for (unsigned i = 0; i < config->engine_count; i++)
+        if (config->engines[i].engine->comes_and_goes)
+            return true;
+    return false;
+}
+
 bool warprsa_queue_core_init(warprsa_queue *queue,
                              const warprsa_queue_config *config,
                              const warprsa_keys_callbacks *callbacks)
 {
     queue->config = *config;
+    queue->uses_answer_times = config->router == NULL && has_hosts(config);
     atomic_store(&queue->references, 1);
     if (!warprsa_backlog_init(&queue->backlog, &queue->slots, config->slots,
                               &queue->keys.reached))

@@ -4,41 +4,6 @@
  * The core of a queue: the state that its callers and its devices' threads
  * share, and its reference count.
  *
- * Order of the queue's files. Each includes only what stands before it:
- *
- *   base/, gpu/engine.h       primitives; the contract with the engines
- *   counters                  what happened
- *   probe, router_times       whether more gets done; how long that takes
- *   router_thread, router     on the CPU or on a device
- *   completion_times          which device answers sooner
- *   scheduling_rules.h        how many requests a device takes, and when
- *   device_health             whether it computes right
- *   device_states             what follows from what happens to it
- *   queue_types.h             the types that callers see
- *   request.h                 what requests consist of
- *   device_board              what callers may know of the devices
- *   fair_queue                those of several owners, in turn
- *   request_pool              who gets a slot, and how an answer is passed
- *   queue_keys                the private keys
- *   key_residency             which of them lie on which devices
- *   backlog                   the requests that have yet to be taken
- *   key_loads                 the keys that a device has yet to load
- *   queue_core                this file
- *   scheduling                which device takes which requests
- *   device_types.h            what devices, threads and batches consist of
- *   device_keys               the keys on a device
- *   device_opening            the engine's device behind it
- *   batch_selection           the requests of its next batch
- *   failover                  from one host to another
- *   completion                what callers are told
- *   queue_device              one device: use, lose, recover
- *   device_discovery          which devices there are
- *   verdict                   who is to blame for wrong results
- *   queue_batch               from taking requests to answering them
- *   worker                    the threads of a device, and what they do
- *   queue                     opens and closes all that; the callers' side
- *   backend.h                 a queue, or the daemon, as a table of functions
- *
  * Order of locks. A thread that holds one takes only what stands below it, and
  * never two of the last line:
  *
@@ -80,7 +45,10 @@ struct warprsa_queue {
     warprsa_device_board board;
     _Atomic bool unlocked;       /* keys can be swapped out, which was traced */
     _Atomic uint32_t references; /* the opener's, each key's, each thread's */
-    warprsa_answer_times times;  /* without a router, beside other hosts */
+    /* Without a router, beside other hosts, the CPUs and other devices are
+     * chosen among by their answer times. */
+    bool uses_answer_times; /* set when the queue is made */
+    warprsa_answer_times times;
     warprsa_keys keys;
     warprsa_device_activity activity[WARPRSA_DEVICES_MAX];
     warprsa_log_budgets log; /* lines of the trace about an owner's keys */

@@ -392,12 +392,6 @@ void warprsa_device_leave(warprsa_worker *worker)
     pthread_mutex_unlock(&device->lock);
 }
 
-bool warprsa_device_is_blameless(warprsa_status status)
-{
-    return status == WARPRSA_NO_MEMORY || status == WARPRSA_NO_RANDOM ||
-           status == WARPRSA_UNSUPPORTED_KEY;
-}
-
 bool warprsa_device_is_lost(warprsa_queue_device *device)
 {
     bool lost;

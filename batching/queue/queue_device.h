@@ -44,9 +44,6 @@ void warprsa_device_failed(warprsa_queue_device *device, warprsa_status status);
 bool warprsa_device_wrong(warprsa_queue_device *device,
                           warprsa_size_class size);
 
-/* Whether a failure says nothing against the device. Any thread. */
-bool warprsa_device_is_blameless(warprsa_status status);
-
 /* Whether it was in use, and this process can't bring it back: see
  * warprsa_queue_has_lost_device(). Any thread. */
 bool warprsa_device_is_lost(warprsa_queue_device *device);

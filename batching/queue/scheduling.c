@@ -44,18 +44,6 @@ static bool wants_more(warprsa_queue *queue, unsigned device)
            warprsa_queue_would_be_fuller(queue, device);
 }
 
-bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
-                               warprsa_size_class size)
-{
-    const uint32_t ready = atomic_load(&queue->board.ready);
-
-    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
-        if (i != device && ((ready >> i) & 1) != 0 &&
-            (unsigned)size < warprsa_queue_engine_of(queue, i)->engine->classes)
-            return true;
-    return false;
-}
-
 /* What a device that pauses has to know of the others. */
 static void look_at_others(const warprsa_queue *queue, unsigned device,
                            warprsa_rule_other *others)
@@ -94,28 +82,6 @@ static bool is_paused(const warprsa_queue *queue, unsigned device)
         WARPRSA_DEVICES_MAX, now_ns);
 }
 
-/* Whether the CPUs and other devices are chosen among by their answer times. */
-static bool has_answer_times(const warprsa_queue *queue)
-{
-    const warprsa_queue_config *config = &queue->config;
-    bool hosts = false;
-
-    for (unsigned i = 0; i < config->engine_count; i++)
-        hosts = hosts || config->engines[i].engine->comes_and_goes;
-    return hosts && config->router == NULL;
-}
-
-void warprsa_queue_note_answer(warprsa_queue *queue, unsigned device,
-                               warprsa_size_class size, uint64_t response_ns,
-                               uint64_t batch_ns, uint64_t now_ns)
-{
-    const bool on_cpus = warprsa_queue_engine_of(queue, device)->on_cpus;
-
-    if (has_answer_times(queue))
-        warprsa_answer_times_note(&queue->times, on_cpus, size,
-                                  on_cpus ? batch_ns : response_ns, now_ns);
-}
-
 /* The classes that the CPUs would answer sooner than the others, which take
  * them, too. */
 static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
@@ -125,7 +91,7 @@ static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
     warprsa_class_set classes = 0;
     uint64_t now_ns;
 
-    if (others == 0 || !has_answer_times(queue))
+    if (others == 0 || !queue->uses_answer_times)
         return 0;
     now_ns = warprsa_clock_ns();
     for (unsigned c = 0; c < others; c++)
@@ -247,7 +213,7 @@ void warprsa_queue_notify_of_all(warprsa_queue *queue)
 void warprsa_queue_pass_on(warprsa_queue *queue, unsigned device)
 {
     if (warprsa_queue_engine_of(queue, device)->on_cpus &&
-        has_answer_times(queue))
+        queue->uses_answer_times)
         warprsa_queue_notify_of_all(queue);
 }
 

@@ -21,10 +21,6 @@ void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
  * full one. Never of GPUs. */
 bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device);
 
-/* Whether a device other than this one takes requests of this class. */
-bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
-                               warprsa_size_class size);
-
 /* The classes of which a worker of this device may take requests now. Of the
  * classes that other devices take, too, the CPUs take none, for callers need
  * them; or, beside other hosts, those that they are expected to answer sooner.
@@ -33,12 +29,6 @@ bool warprsa_queue_has_another(const warprsa_queue *queue, unsigned device,
  * requests than its engine's granularity. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue,
                                           unsigned device);
-
-/* A batch of this device has answered requests of this class at now_ns:
- * response_ns after they were submitted, batch_ns after it was started. */
-void warprsa_queue_note_answer(warprsa_queue *queue, unsigned device,
-                               warprsa_size_class size, uint64_t response_ns,
-                               uint64_t batch_ns, uint64_t now_ns);
 
 /* After queueing a request of this class: wakes an idle worker that may take
  * it: of the CPUs if they are expected to answer it sooner, else of the first

@@ -8,10 +8,10 @@
 #include <stdio.h>
 
 #include "batching/base/clock.h"
+#include "batching/queue/device_health.h"
 #include "batching/queue/queue_core.h"
 
-/* Whether it is still to be found out who is to blame. */
-static bool is_open_question(const warprsa_batch *batch, size_t i)
+bool warprsa_verdict_is_open(const warprsa_batch *batch, size_t i)
 {
     return batch->tasks[i].status == WARPRSA_CHECK_FAILED &&
            !warprsa_key_is_wrong(batch->requests[i].key);
@@ -33,26 +33,17 @@ static void key_is_wrong(const warprsa_batch *batch, warprsa_key *key)
     warprsa_queue_trace_about(queue, key->owner->id, 1, line);
 }
 
-/* False: nothing more is to be found out. */
-static bool judge(warprsa_batch *batch, size_t i)
+bool warprsa_verdict_is_device(const warprsa_batch *batch, size_t i)
 {
     warprsa_key *key = batch->requests[i].key;
+    const warprsa_status status = warprsa_check_key(key->numbers);
 
-    switch (warprsa_check_key(key->numbers)) {
-    case WARPRSA_OK:
-        return !warprsa_device_wrong(batch->device, key->size);
-    case WARPRSA_CHECK_FAILED:
+    if (status == WARPRSA_CHECK_FAILED)
         key_is_wrong(batch, key);
-        return true;
-    default:
-        return true;
-    }
+    return status == WARPRSA_OK;
 }
 
-/* Whether failed results of a batch may be looked at now; see device_health.h.
- * While another thread looks at some, this one waits: those who are answered
- * would ask a device again that is about to go out of use. */
-static bool begin_judging(warprsa_queue_device *device)
+bool warprsa_verdict_begin(warprsa_queue_device *device)
 {
     bool begun;
 
@@ -65,32 +56,10 @@ static bool begin_judging(warprsa_queue_device *device)
     return begun;
 }
 
-/* They have been, which has taken so much time of a CPU. */
-static void end_judging(warprsa_queue_device *device, uint64_t used_ns)
+void warprsa_verdict_end(warprsa_queue_device *device, uint64_t used_ns)
 {
     pthread_mutex_lock(&device->lock);
     warprsa_device_health_judged(&device->health, used_ns, warprsa_clock_ns());
     pthread_cond_broadcast(&device->changed);
     pthread_mutex_unlock(&device->lock);
-}
-
-void warprsa_judge_results(warprsa_batch *batch)
-{
-    unsigned looked_at = 0;
-    uint64_t begun_ns;
-    size_t i = 0;
-
-    while (i < batch->count && !is_open_question(batch, i))
-        i++;
-    if (i == batch->count || !begin_judging(batch->device))
-        return;
-    begun_ns = warprsa_thread_cpu_ns();
-    for (; i < batch->count && looked_at < WARPRSA_HEALTH_WRONG_MAX; i++) {
-        if (!is_open_question(batch, i))
-            continue;
-        looked_at++;
-        if (!judge(batch, i))
-            break;
-    }
-    end_judging(batch->device, warprsa_thread_cpu_ns() - begun_ns);
 }

@@ -1,23 +1,24 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The threads of a device: see worker.h. Each does what there is to do, again
+ * What a device's thread does: see worker.h. It does what there is to do, again
  * and again until the queue closes.
  */
 #include "batching/queue/worker.h"
 
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "batching/base/clock.h"
-#include "batching/base/create_thread.h"
 #include "batching/base/wipe_registers.h"
-#include "batching/queue/batch_selection.h"
 #include "batching/queue/device_discovery.h"
 #include "batching/queue/device_keys.h"
+#include "batching/queue/device_threads.h"
 #include "batching/queue/queue_batch.h"
+#include "batching/queue/queue_core.h"
+#include "batching/queue/queue_device.h"
 #include "batching/queue/scheduling.h"
+#include "batching/queue/verdict.h"
 
 enum {
     /* Keys loaded before the next batch, as long as nothing else is queued: 3
@@ -41,9 +42,8 @@ static warprsa_class_set all_of(const warprsa_queue_device *device)
 }
 
 /* Loads a key that requests wait for. False: there was none to load. */
-static bool load_key(warprsa_worker *worker)
+static bool load_key(warprsa_queue_device *device)
 {
-    warprsa_queue_device *device = worker->batch.device;
     warprsa_request_chain refused = {0};
     warprsa_status status = WARPRSA_OK;
     bool loaded = warprsa_device_load_key(device, &status, &refused);
@@ -57,91 +57,144 @@ static bool load_key(warprsa_worker *worker)
     return loaded;
 }
 
-static bool may_load(warprsa_worker *worker)
+static bool may_load(warprsa_queue_device *device)
 {
-    return warprsa_device_has_loads(worker->batch.device) &&
-           warprsa_device_usable(worker->batch.device);
+    return warprsa_device_has_loads(device) && warprsa_device_usable(device);
 }
 
 /* Refuses the requests that were set aside, if their keys will not be loaded
  * any more. */
-static void refuse_stranded(warprsa_worker *worker)
+static void refuse_stranded(warprsa_queue_device *device)
 {
     warprsa_request_chain refused = {0};
     warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
     bool overdue;
 
-    warprsa_device_strand(worker->batch.device, &overdue, &refused);
+    warprsa_device_strand(device, &overdue, &refused);
     if (overdue)
         reason = WARPRSA_CPU_DEADLINE;
-    else if (atomic_load(&worker->batch.device->queue->board.closing))
+    else if (atomic_load(&device->queue->board.closing))
         reason = WARPRSA_CPU_NO_DEVICE;
-    warprsa_batch_give_back(worker->batch.device, &refused, reason);
+    warprsa_batch_give_back(device, &refused, reason);
 }
 
 /* Lets threads that wait for this CPU go first, as long as the batch would not
  * be full: they may be about to submit requests. A thread that has slept goes
  * before them otherwise, with the single request that woke it. Without such
  * threads it returns at once. */
-static void let_callers_submit(const warprsa_worker *worker)
+static void let_callers_submit(const warprsa_queue_device *device)
 {
-    warprsa_queue *queue = worker->batch.device->queue;
+    warprsa_queue *queue = device->queue;
 
-    for (unsigned i = 0;
-         i < YIELDS_MAX &&
-         warprsa_backlog_has(&queue->backlog, all_of(worker->batch.device)) &&
-         warprsa_queue_would_be_fuller(queue, worker->batch.device->number);
+    for (unsigned i = 0; i < YIELDS_MAX &&
+                         warprsa_backlog_has(&queue->backlog, all_of(device)) &&
+                         warprsa_queue_would_be_fuller(queue, device->number);
          i++)
         sched_yield();
 }
 
 /* Wipes the keys that nobody holds any more; false: the device has failed. */
-static bool unload_released(warprsa_worker *worker)
+static bool unload_released(warprsa_queue_device *device)
 {
-    warprsa_status status =
-        warprsa_device_unload_released(worker->batch.device);
+    warprsa_status status = warprsa_device_unload_released(device);
 
     if (status != WARPRSA_OK)
-        warprsa_device_failed(worker->batch.device, status);
+        warprsa_device_failed(device, status);
     return status == WARPRSA_OK;
+}
+
+/* Finds out who is to blame for results of a batch that failed their check. */
+static void judge(const warprsa_batch *batch)
+{
+    warprsa_queue_device *device = batch->device;
+    unsigned looked_at = 0;
+    uint64_t begun_ns;
+    size_t i = 0;
+
+    while (i < batch->count && !warprsa_verdict_is_open(batch, i))
+        i++;
+    if (i == batch->count || !warprsa_verdict_begin(device))
+        return;
+    begun_ns = warprsa_thread_cpu_ns();
+    for (; i < batch->count && looked_at < WARPRSA_HEALTH_WRONG_MAX; i++) {
+        if (!warprsa_verdict_is_open(batch, i))
+            continue;
+        looked_at++;
+        if (warprsa_verdict_is_device(batch, i) &&
+            warprsa_device_wrong(device, batch->size))
+            break;
+    }
+    warprsa_verdict_end(device, warprsa_thread_cpu_ns() - begun_ns);
+}
+
+/* What a batch that has ended, or missed its deadline, says of the device. */
+static void tell_device(warprsa_worker *worker, warprsa_status status)
+{
+    warprsa_queue_device *device = worker->batch.device;
+
+    if (status == WARPRSA_OK) {
+        warprsa_device_worked(device);
+        judge(&worker->batch);
+    } else if (status == WARPRSA_DEADLINE) {
+        warprsa_device_overdue(worker);
+    } else if (!warprsa_device_is_blameless(status)) {
+        warprsa_device_failed(device, status);
+    }
+}
+
+/* The next batch, from taking it to its answers; false: nothing was queued. A
+ * device that failed is taken out of use before them, so that the next request
+ * of a caller that was refused does not go there, unless another of its threads
+ * takes it at that moment, which has already checked the state. */
+static bool run_batch(warprsa_worker *worker)
+{
+    warprsa_batch *batch = &worker->batch;
+    warprsa_status status;
+
+    if (!warprsa_batch_next(batch))
+        return false;
+    if (batch->count > 0) {
+        status = warprsa_batch_compute(batch);
+        tell_device(worker, status);
+        warprsa_batch_settle(batch, status);
+    }
+    return true;
 }
 
 /* Does what there is to do; false: there was nothing. From inside the device.
  * A batch waits for the load of one key at most, other than its own. */
 static bool work(warprsa_worker *worker)
 {
+    warprsa_queue_device *device = worker->batch.device;
     bool worked;
 
-    let_callers_submit(worker);
-    worked = unload_released(worker) && warprsa_batch_next(worker);
+    let_callers_submit(device);
+    worked = unload_released(device) && run_batch(worker);
     for (unsigned i = 0;
-         i < LOADS_AT_ONCE && may_load(worker) && load_key(worker) &&
-         !warprsa_backlog_has(&worker->batch.device->queue->backlog,
-                              warprsa_take_classes(worker->batch.device));
+         i < LOADS_AT_ONCE && may_load(device) && load_key(device) &&
+         !warprsa_backlog_has(&device->queue->backlog,
+                              warprsa_batch_classes(device));
          i++)
         worked = true;
-    refuse_stranded(worker);
+    refuse_stranded(device);
     return worked;
 }
 
 /* Whether an idle worker must not sleep. */
-static bool anything_to_do(warprsa_worker *worker)
+static bool anything_to_do(warprsa_queue_device *device)
 {
-    warprsa_queue *queue = worker->batch.device->queue;
+    warprsa_queue *queue = device->queue;
 
     return atomic_load(&queue->board.closing) ||
-           atomic_load(&queue->keys.unloads[worker->batch.device->number]) !=
-               0 ||
+           atomic_load(&queue->keys.unloads[device->number]) != 0 ||
            warprsa_backlog_has(&queue->backlog,
-                               warprsa_take_classes(worker->batch.device)) ||
-           warprsa_device_has_loads(worker->batch.device) ||
-           !warprsa_device_usable(worker->batch.device);
+                               warprsa_batch_classes(device)) ||
+           warprsa_device_has_loads(device) || !warprsa_device_usable(device);
 }
 
 /* Sleeps until there may be something to do; not from inside the device. */
-static void sleep_until_notified(warprsa_worker *worker)
+static void sleep_until_notified(warprsa_queue_device *device)
 {
-    warprsa_queue_device *device = worker->batch.device;
     warprsa_queue *queue = device->queue;
     const uint64_t until_ns =
         warprsa_clock_ns() + queue->config.deadline_ms * WARPRSA_NS_PER_MS;
@@ -149,7 +202,7 @@ static void sleep_until_notified(warprsa_worker *worker)
 
     atomic_fetch_add(&device->activity->eventcount.idle, 1);
     word = warprsa_eventcount_prepare_wait(&device->activity->eventcount);
-    if (!anything_to_do(worker)) {
+    if (!anything_to_do(device)) {
         warprsa_queue_pass_on(queue, device->number);
         warprsa_futex_wait(&device->activity->eventcount.word, word, until_ns);
         /* Nothing for as long as a deadline, and yet there are requests: the
@@ -158,31 +211,6 @@ static void sleep_until_notified(warprsa_worker *worker)
             warprsa_slots_notify_expired(&queue->slots);
     }
     atomic_fetch_sub(&device->activity->eventcount.idle, 1);
-}
-
-static bool has_threads(warprsa_queue_device *device)
-{
-    bool any;
-
-    pthread_mutex_lock(&device->lock);
-    any = device->threads != 0;
-    pthread_mutex_unlock(&device->lock);
-    return any;
-}
-
-void warprsa_workers_start_from(warprsa_queue *queue, unsigned first,
-                                unsigned devices)
-{
-    for (unsigned i = first; i < devices; i++) {
-        warprsa_queue_device *device = &queue->devices[i];
-
-        if (warprsa_workers_start(device))
-            continue;
-        warprsa_queue_trace(queue, 1,
-                            "device %u: not all of its threads started", i);
-        if (!has_threads(device))
-            warprsa_device_give_up(device, "no thread could be started");
-    }
 }
 
 /* For the first worker: waits until the others of its device have been
@@ -239,145 +267,74 @@ static void end(warprsa_worker *worker)
                             device->number);
 }
 
-/* Only pthread_join() is left. */
-static void note_ended(warprsa_worker *worker)
+static void *worker_main(void *arg);
+
+/* Starts the threads of devices that were found. */
+static void use_found(warprsa_queue *queue, const warprsa_found *found)
 {
-    pthread_mutex_lock(&worker->batch.device->lock);
-    worker->ended = true;
-    pthread_cond_broadcast(&worker->batch.device->changed);
-    pthread_mutex_unlock(&worker->batch.device->lock);
+    for (unsigned i = 0; i < found->count; i++) {
+        warprsa_queue_device *device = &queue->devices[i];
+
+        if ((found->devices >> i & 1) == 0)
+            continue;
+        warprsa_device_note_found(device);
+        /* The first one has its threads already. */
+        if (i == 0 || warprsa_threads_start(device, worker_main))
+            continue;
+        warprsa_queue_trace(queue, 1,
+                            "device %u: not all of its threads started", i);
+        if (!warprsa_threads_any(device))
+            warprsa_device_give_up(device, "no thread could be started");
+    }
+}
+
+static void discover(warprsa_queue *queue)
+{
+    warprsa_found found;
+
+    warprsa_devices_discover(queue, &found);
+    if ((found.devices & 1) == 0)
+        warprsa_device_give_up(&queue->devices[0], found.why);
+    use_found(queue, &found);
 }
 
 static void *worker_main(void *arg)
 {
     warprsa_worker *worker = arg;
-    warprsa_queue *queue = worker->batch.device->queue;
+    warprsa_queue_device *device = worker->batch.device;
     char name[16];
 
-    snprintf(name, sizeof(name), "warprsa/%u.%u",
-             worker->batch.device->number % 100, worker->batch.stream % 1000);
+    snprintf(name, sizeof(name), "warprsa/%u.%u", device->number % 100,
+             worker->batch.stream % 1000);
     (void)pthread_setname_np(pthread_self(), name);
-    if (worker->batch.device->number == 0 && worker->batch.stream == 0 &&
-        others_started(queue))
-        warprsa_workers_start_from(queue, 1, warprsa_devices_discover(queue));
+    if (device->number == 0 && worker->batch.stream == 0 &&
+        others_started(device->queue))
+        discover(device->queue);
     while (warprsa_device_enter(worker)) {
         bool worked = work(worker);
 
         warprsa_wipe_registers(); /* before it may sleep */
         warprsa_device_leave(worker);
         if (!worked)
-            sleep_until_notified(worker);
+            sleep_until_notified(device);
     }
     /* Whichever worker ends last refuses what is left: a load under way is
      * one worker's, which ends later. */
-    refuse_stranded(worker);
+    refuse_stranded(device);
     end(worker);
-    warprsa_batch_free(&worker->batch);
-    note_ended(worker);
-    warprsa_queue_drop(queue);
+    warprsa_thread_end(worker);
     return NULL;
 }
 
-/* With the device's and the board's lock held. */
-static bool start_worker(warprsa_queue_device *device, unsigned stream)
+bool warprsa_workers_start(warprsa_queue *queue)
 {
-    warprsa_worker *worker = &device->workers[stream];
-    warprsa_queue *queue = device->queue;
-
-    if (!warprsa_batch_init(&worker->batch, device, stream,
-                            device->from->batch_max))
-        return false;
-    warprsa_queue_reference(queue);
-    device->threads++;
-    worker->started =
-        warprsa_create_thread(&worker->thread, worker_main, worker) == 0;
-    if (worker->started)
-        return true;
-    device->threads--;
-    warprsa_queue_drop(queue);
-    warprsa_batch_free(&worker->batch);
-    return false;
+    return warprsa_threads_start(&queue->devices[0], worker_main);
 }
 
-/* With the device's and the board's lock held. */
-static bool start_all(warprsa_queue_device *device)
+void warprsa_workers_add_devices(warprsa_queue *queue)
 {
-    unsigned streams = device->from->streams;
-    bool all = true;
+    warprsa_found found;
 
-    device->workers = calloc(streams, sizeof(*device->workers));
-    if (device->workers == NULL)
-        return false;
-    device->workers_count = streams;
-    for (unsigned s = 0; s < streams && all; s++)
-        all = !atomic_load(&device->queue->board.closing) &&
-              start_worker(device, s);
-    return all;
-}
-
-bool warprsa_workers_start(warprsa_queue_device *device)
-{
-    warprsa_queue *queue = device->queue;
-    bool all;
-
-    pthread_mutex_lock(&device->lock);
-    pthread_mutex_lock(&queue->board.lock);
-    all = start_all(device);
-    if (!all && device->number == 0)
-        atomic_store(&queue->board.closing, true);
-    pthread_mutex_unlock(&queue->board.lock);
-    pthread_mutex_unlock(&device->lock);
-    return all;
-}
-
-/* Waits for that, until_ns at the latest (false). */
-static bool wait_ended(warprsa_worker *worker, uint64_t until_ns)
-{
-    struct timespec until = warprsa_timespec(until_ns);
-    bool ended;
-
-    pthread_mutex_lock(&worker->batch.device->lock);
-    while (!worker->ended &&
-           pthread_cond_timedwait(&worker->batch.device->changed,
-                                  &worker->batch.device->lock, &until) == 0)
-        ;
-    ended = worker->ended;
-    pthread_mutex_unlock(&worker->batch.device->lock);
-    return ended;
-}
-
-/* The next worker from `*stream` on that was started, and sets *stream to the
- * stream behind its; NULL: there is none. Threads are started under the same
- * lock. */
-static warprsa_worker *next_started(warprsa_queue_device *device,
-                                    unsigned *stream)
-{
-    warprsa_worker *worker = NULL;
-
-    pthread_mutex_lock(&device->queue->board.lock);
-    for (; *stream < device->workers_count && worker == NULL; (*stream)++)
-        if (device->workers[*stream].started)
-            worker = &device->workers[*stream];
-    pthread_mutex_unlock(&device->queue->board.lock);
-    return worker;
-}
-
-bool warprsa_workers_join(warprsa_queue_device *device, uint64_t until_ns)
-{
-    warprsa_worker *worker;
-    unsigned stream = 0;
-    bool ended = true;
-
-    while ((worker = next_started(device, &stream)) != NULL) {
-        if (wait_ended(worker, until_ns)) {
-            pthread_join(worker->thread, NULL);
-        } else {
-            warprsa_queue_trace(device->queue, 1,
-                                "device %u: a thread hangs, left alone",
-                                device->number);
-            pthread_detach(worker->thread);
-            ended = false;
-        }
-    }
-    return ended;
+    warprsa_devices_add(queue, &found);
+    use_found(queue, &found);
 }
