@@ -1,21 +1,17 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The request slots of a queue: their memory, who gets one, and how an answer
- * passes from a worker to its caller. Knows no device.
+ * The request slots of a queue: their memory, and how an answer passes from a
+ * worker to its caller. Knows no device. free_slots.h has who gets one.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_REQUEST_POOL_H
 #define WARPRSA_BATCHING_QUEUE_REQUEST_POOL_H
 
 #include <stdbool.h>
 
+#include "batching/queue/free_slots.h"
 #include "batching/queue/queue_types.h"
 #include "batching/queue/request.h"
-
-/* How much longer than the deadline a sleeping caller waits, so that a worker
- * that notices the missed deadline at the same moment can still answer with
- * the reason. */
-#define WARPRSA_MARGIN_NS UINT64_C(100000000)
 
 /* Allocates; false: no memory. The slots hold secrets, and lie in memory for
  * such. Those used most come first, and are locked where not all can be. */
@@ -25,12 +21,6 @@ void warprsa_slots_free(warprsa_slots *slots);
 
 /* The memory they take, in bytes. */
 size_t warprsa_slots_bytes(const warprsa_slots *slots);
-
-/* Takes a free slot, now FILLING; if there is none, one whose answer nobody
- * collected in twice the deadline. now_ns: warprsa_clock_ns(). False: none.
- * Any thread. */
-bool warprsa_slots_acquire(warprsa_slots *slots, uint64_t now_ns,
-                           uint32_t *index);
 
 /* By the submitter, of a slot that is FILLING: whom to tell of the answer. */
 void warprsa_slots_set_notify(warprsa_slots *slots, uint32_t index,
