@@ -84,3 +84,15 @@ put batching/queue/both.h 'int warprsa_one(void);' 'int warprsa_two(void);'
 put batching/queue/one.c 'int warprsa_one(void)' '{' '    return warprsa_two();' '}'
 put batching/queue/two.c 'int warprsa_two(void)' '{' '    return warprsa_one();' '}'
 finds "circle of calls among 2 modules (batching/queue/one, batching/queue/two)"
+
+put batching/queue/queue_core.h
+include batching/queue/device_types.h batching/queue/queue_core.h
+finds "batching/queue/device_types.h (floor 4) knows batching/queue/queue_core.h (floor 4)"
+
+put batching/queue/worker.c 'int warprsa_work(void)' '{' '    return 1;' '}'
+put batching/queue/router.c 'int warprsa_route(void)' '{' '    return warprsa_work();' '}'
+finds "batching/queue/router.c (floor 3) knows batching/queue/worker.c (floor 7)"
+
+put batching/queue/new.h
+include batching/queue/queue.c batching/queue/new.h
+finds "batching/queue/new.h (floor 0)"
