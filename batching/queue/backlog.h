@@ -6,8 +6,8 @@
  * from there in the order of their arrival. While several owners have requests,
  * workers sort them out of the rings, and take them in turn (fair_queue.h).
  *
- * Any thread, but where something else is said. Which requests there are is a
- * hint: others put and take some at any time.
+ * Any thread, unless something else is said. Which requests there are is a
+ * hint: other threads put and take some at any time.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_BACKLOG_H
 #define WARPRSA_BATCHING_QUEUE_BACKLOG_H
@@ -19,7 +19,8 @@
 
 typedef struct warprsa_backlog {
     warprsa_ring ring[WARPRSA_CLASSES]; /* slots, by size class */
-    /* Those sorted out of the rings; under the lock but for their counts. */
+    /* Requests sorted out of the rings; under the lock, except for their
+     * counts. */
     pthread_mutex_t turns_lock;
     warprsa_turns turns;
 } warprsa_backlog;
@@ -36,14 +37,14 @@ void warprsa_backlog_abandon(warprsa_backlog *backlog);
 /* The memory of the rings, in bytes. */
 size_t warprsa_backlog_bytes(const warprsa_backlog *backlog);
 
-/* Puts a request that is QUEUED there. */
+/* Adds a request that is QUEUED. */
 static inline void warprsa_backlog_put(warprsa_backlog *backlog,
                                        warprsa_size_class size, uint32_t slot)
 {
     warprsa_ring_put(&backlog->ring[size], slot);
 }
 
-/* How many requests of a class there are; and of all classes. */
+/* How many requests there are of a class, and of all classes. */
 static inline uint32_t warprsa_backlog_of(const warprsa_backlog *backlog,
                                           unsigned size)
 {

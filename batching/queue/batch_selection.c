@@ -127,7 +127,7 @@ static void take_by_age(warprsa_batch *batch, size_t most,
     }
 }
 
-/* Of two turns, either of which can be NULL, the one that comes first. */
+/* The earlier one of two turns, each of which can be NULL. */
 static warprsa_turn *first_turn(warprsa_turn *a, warprsa_turn *b)
 {
     if (a == NULL || b == NULL)
@@ -135,8 +135,8 @@ static warprsa_turn *first_turn(warprsa_turn *a, warprsa_turn *b)
     return atomic_load(b->used) < atomic_load(a->used) ? b : a;
 }
 
-/* The turn that is next: among requests whose keys have been loaded for them,
- * then *from is set to those, or among those that are queued. */
+/* The turn that is next, among requests whose keys have been loaded for them or
+ * among queued requests: *from says among which. */
 static warprsa_turn *next_turn(warprsa_queue_device *device,
                                warprsa_class_set classes, warprsa_turns **from)
 {

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which requests the next batch of a stream has. As long as one owner has
- * requests, they come in the order of their arrival; those of several owners in
- * turn, see fair_queue.h.
+ * Which requests the next batch of a stream has. Requests of one owner come in
+ * the order of their arrival, and those of several owners in turn, see
+ * fair_queue.h.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_BATCH_SELECTION_H
 #define WARPRSA_BATCHING_QUEUE_BATCH_SELECTION_H

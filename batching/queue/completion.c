@@ -10,7 +10,7 @@
 #include "batching/queue/queue_core.h"
 
 enum {
-    AHEAD = 8, /* callers whose memory is asked for before they are told */
+    AHEAD = 8, /* callers ahead of the one that is told: memory is fetched */
 };
 
 /* Drops the references of requests about to be answered. Not after the answer:

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How a device's thread answers requests: computed or refused, with their
- * references to keys dropped, their callers told, and counted. A request must
- * be the thread's, and no longer is.
+ * How a device's thread answers requests that it has taken, computed or
+ * refused: drops their references to keys and tells their callers. Afterwards
+ * they are no longer the thread's.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_COMPLETION_H
 #define WARPRSA_BATCHING_QUEUE_COMPLETION_H

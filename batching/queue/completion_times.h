@@ -6,10 +6,10 @@
  * that has other hosts, and no router to ask: a daemon's. Its CPUs help where a
  * host is saturated or far away.
  *
- * It looks at what was measured alone. A host with more to do answers later,
- * and then the CPUs take some; that makes it answer sooner again, until both
- * take equally long. What was measured a while ago says nothing any more: then
- * other devices come first, and a request goes there that measures them.
+ * It looks only at what was measured. A host with more to do answers later, and
+ * then the CPUs take some; that makes it answer sooner again, until both take
+ * equally long. What was measured a while ago says nothing any more: then other
+ * devices come first, and a request goes there that measures them.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_COMPLETION_TIMES_H
 #define WARPRSA_BATCHING_QUEUE_COMPLETION_TIMES_H
@@ -38,9 +38,8 @@ void warprsa_answer_times_note(warprsa_answer_times *times, bool on_cpus,
                                uint64_t now_ns);
 
 /* Whether the CPUs would answer a request sooner than the other devices.
- * `contended`: when they last computed, they had to wait for those that need
- * the CPUs for something else. Then they leave it for a second, and try again.
- * Any thread. */
+ * `contended`: when the CPUs last computed a batch, other threads kept them
+ * waiting. Then they take nothing for a second, and try again. Any thread. */
 bool warprsa_answer_times_cpus_are_sooner(const warprsa_answer_times *times,
                                           warprsa_size_class size,
                                           bool contended, uint64_t now_ns);

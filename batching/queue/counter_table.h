@@ -125,7 +125,7 @@
     X(compute_times, WARPRSA_TIME_BINS, compute_ns, "warprsa_device_seconds",  \
       "How long batches were on the device, from launch to end")
 
-/* Those of each device: keys is shown as device0_keys. */
+/* Counters of each device: `keys` is shown as device0_keys. */
 #define WARPRSA_EACH_DEVICE_COUNTER(X)                                         \
     X(ready, GAUGE, "devices", "warprsa_device_ready",                         \
       "1 if the device takes operations, else 0; in Prometheus, processes that"\

@@ -40,7 +40,7 @@ typedef _Atomic uint64_t warprsa_times[WARPRSA_TIME_BINS];
  * a mix of two texts, but nothing else. */
 typedef _Atomic char warprsa_counters_text[WARPRSA_COUNTERS_TEXT];
 
-/* Of one device, by its number among the devices in use. */
+/* What is counted of one device, by its number among the devices in use. */
 typedef struct warprsa_device_counters {
 #define WORD(name, ...) _Atomic uint64_t name;
     WARPRSA_EACH_DEVICE_COUNTER(WORD)
@@ -62,7 +62,8 @@ typedef struct warprsa_counters {
     uint64_t created_ns;
     _Atomic uint64_t serving_pid; /* counts here for `pid`; 0: `pid` does */
     warprsa_counters_text device; /* first in use, or why there is none */
-    /* Of each device, as its engine describes it; empty: not in use yet. */
+    /* The name of each device, as its engine describes it; empty: not in use
+     * yet. */
     warprsa_counters_text device_names[WARPRSA_COUNTERS_DEVICES];
     /* From here on there are counters alone. */
 #define ROUTE(name, kind, words, ...) _Atomic uint64_t name[words];

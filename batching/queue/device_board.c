@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What may be known of a queue's devices: see device_board.h.
+ * What callers may know of a queue's devices: see device_board.h.
  */
 #include "batching/queue/device_board.h"
 

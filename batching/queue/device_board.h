@@ -3,9 +3,9 @@
  *
  * The board: what callers and other threads may know of a queue's devices,
  * without a lock. Whether some are ready, which size classes these take, and
- * whether they are the CPUs. The devices' workers write it, by what becomes of
- * their devices, and the counters show it. What follows from the devices is a
- * function of facts, warprsa_board_sum_up().
+ * whether they are the CPUs. A worker writes it when its device comes into use
+ * or goes out of use, and the counters show it. What follows from the devices
+ * is a function of facts, warprsa_board_sum_up().
  */
 #ifndef WARPRSA_BATCHING_QUEUE_DEVICE_BOARD_H
 #define WARPRSA_BATCHING_QUEUE_DEVICE_BOARD_H
@@ -18,7 +18,7 @@
 #include "batching/queue/queue_types.h"
 #include "batching/queue/router_rules.h"
 
-/* Bits are of devices, by their numbers. */
+/* Bit i stands for device i. */
 typedef struct warprsa_board_facts {
     uint32_t ready;   /* take requests */
     uint32_t opening; /* are being opened for the first time */
@@ -29,15 +29,15 @@ typedef struct warprsa_board_facts {
 
 typedef struct warprsa_board_summary {
     warprsa_queue_state state;
-    /* How many size classes some ready device takes, and how many some ready
-     * device other than the CPUs. */
+    /* How many size classes the ready devices take, and how many those that are
+     * not the CPUs. */
     unsigned classes, others_classes;
     warprsa_router_cpus cpus; /* among the ready devices */
 } warprsa_board_summary;
 
 warprsa_board_summary warprsa_board_sum_up(const warprsa_board_facts *facts);
 
-/* Learns of each summary, in their order, just before callers see it. With the
+/* Gets each summary, one after the other, just before callers see it. With the
  * board's lock held: must take no lock. */
 typedef void (*warprsa_board_listener)(void *arg,
                                        const warprsa_board_summary *summary);
@@ -60,7 +60,7 @@ typedef struct warprsa_device_board {
     char down_reason[WARPRSA_COUNTERS_TEXT]; /* why no device is ready */
 } warprsa_device_board;
 
-/* Makes one, of zeros, on which the first device is being opened. False: no
+/* Makes a board out of zeros. Its first device is being opened. False: no
  * memory. What it points to outlives it. */
 bool warprsa_board_init(warprsa_device_board *board, warprsa_counters *counters,
                         warprsa_board_listener listener, void *listener_arg);
@@ -69,13 +69,13 @@ void warprsa_board_free(warprsa_device_board *board);
 /* The queue takes no more requests. */
 void warprsa_board_set_closing(warprsa_device_board *board);
 
-/* The engines have found devices, those of these bits, which are now opened:
- * all of them have numbers below `count`. */
+/* The engines have found the devices of these bits, which are now opened. Their
+ * numbers are below `count`. */
 void warprsa_board_found(warprsa_device_board *board, uint32_t devices,
                          unsigned count);
 
-/* A device has become ready, one of this engine, with its description; or it is
- * not, or no longer, and why. By a worker that holds the device's lock. */
+/* A device of this engine is ready, and how it is described; or it is not
+ * ready, and why. By a worker that holds the device's lock. */
 void warprsa_board_up(warprsa_device_board *board, unsigned device,
                       const warprsa_queue_engine *from,
                       const char *description);

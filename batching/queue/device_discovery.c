@@ -9,8 +9,8 @@
 
 #include "batching/queue/queue_core.h"
 
-/* Gives the devices of an engine, those of these ordinals on, to entries from
- * `first` on. Returns the first entry that is free still. */
+/* Gives the devices of an engine, from this ordinal up to `available`, to the
+ * entries from `first` on. Returns the next free entry. */
 static unsigned give_entries(warprsa_queue *queue, unsigned engine,
                              unsigned ordinal, unsigned available,
                              unsigned first)
@@ -28,7 +28,8 @@ static unsigned give_entries(warprsa_queue *queue, unsigned engine,
     return first;
 }
 
-/* The same for all devices of an engine; why: the reason if there is none. */
+/* Gives all devices of an engine to entries; why: the reason if there is none.
+ */
 static unsigned take_devices(warprsa_queue *queue, unsigned engine,
                              unsigned first, char *why)
 {

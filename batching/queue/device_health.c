@@ -10,11 +10,12 @@
 #define WINDOW_NS (10 * WARPRSA_NS_PER_SEC)
 #define FIRST_NS  (1 * WARPRSA_NS_PER_SEC)
 #define MAX_NS    (64 * WARPRSA_NS_PER_SEC)
-/* Of looking at results, in advance: a tenth of it is time of a CPU. */
+/* How far looking at results may run ahead of its budget: a tenth of this is
+ * time of a CPU. */
 #define ADVANCE_NS (1 * WARPRSA_NS_PER_SEC)
 
 enum {
-    /* Looking at results may take one part in so many of the time. */
+    /* Looking at results may take one part in so many of a CPU's time. */
     JUDGING_PART = 10,
     FORGOTTEN = 8, /* pauses in use */
 };

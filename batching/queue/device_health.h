@@ -8,9 +8,9 @@
  * A result that failed its check is wrong because of the device or because of
  * its key's own numbers. warprsa_check_key() (gpu/engine.h) tells which: only
  * wrong results of keys whose numbers are right are held against the device.
- * That costs time of a CPU, which whoever brings many keys with wrong numbers
- * must not have: it is at most a tenth of a CPU's for each device, and 0.1 s in
- * advance.
+ * Checking a key costs time of a CPU. It is limited to a tenth of a CPU for
+ * each device, and 0.1 s in advance, so that nobody takes more by bringing many
+ * keys with wrong numbers.
  *
  * Three wrong results within ten seconds take the device out of use. It comes
  * back after a pause, if it passes the known-answer test of each size class
@@ -49,7 +49,7 @@ typedef struct warprsa_device_health {
 bool warprsa_device_health_judge(warprsa_device_health *health,
                                  uint64_t now_ns);
 
-/* They have been, which has taken so much time of a CPU. */
+/* They have been looked at, which has taken used_ns of a CPU's time. */
 void warprsa_device_health_judged(warprsa_device_health *health,
                                   uint64_t used_ns, uint64_t now_ns);
 

@@ -3,8 +3,8 @@
  *
  * The keys on one device of a queue: which are there, pinned by batches under
  * way, those that are to be loaded, and those that are to be wiped. A worker
- * calls these functions from inside its device (warprsa_device_enter), but
- * where it says otherwise.
+ * calls these functions from inside its device (warprsa_device_enter), unless
+ * something else is said.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_DEVICE_KEYS_H
 #define WARPRSA_BATCHING_QUEUE_DEVICE_KEYS_H
@@ -13,11 +13,11 @@
 
 /*
  * Around the preparation of a batch. In between, warprsa_device_pin_key() gives
- * the device's index of a key that stays there until
- * warprsa_device_unpin_keys(); false: it is not there.
- * warprsa_device_pinned_key() gives that of a key that is pinned.
- * warprsa_device_set_aside() has a request wait until its key is there; false:
- * its owner has too many such already.
+ * the device's index of a key, which stays there until
+ * warprsa_device_unpin_keys(); false: the key is not on the device.
+ * warprsa_device_pinned_key() gives the index of a key that is pinned already.
+ * warprsa_device_set_aside() has a request wait until its key is on the device;
+ * false: too many of its owner's requests wait already.
  */
 void warprsa_device_lock_keys(warprsa_queue_device *device);
 bool warprsa_device_pin_key(warprsa_batch *batch, warprsa_key *key,
@@ -42,14 +42,14 @@ void warprsa_device_unpin_keys(warprsa_batch *batch);
  * is at it. Else, if it failed, *status says why, and *refused gets the
  * requests that waited for it. WARPRSA_NO_MEMORY: no room, and no key that may
  * be evicted. In any case *refused also gets requests that their callers have
- * given up; a key that only such wait for is not loaded.
+ * given up; a key is not loaded if no other request waits for it.
  */
 bool warprsa_device_load_key(warprsa_queue_device *device,
                              warprsa_status *status,
                              warprsa_request_chain *refused);
 
-/* Whether there is a key to be loaded, or a request for whose key this was
- * done, that no worker has begun with. */
+/* Whether there is a key to be loaded, or a request whose key has been loaded,
+ * that no worker has begun with. */
 bool warprsa_device_has_loads(const warprsa_queue_device *device);
 
 /* Takes the requests that were set aside; not those of a key being loaded. */

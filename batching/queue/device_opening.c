@@ -24,16 +24,16 @@ bool warprsa_device_close(warprsa_queue_device *device)
     return wiped;
 }
 
-/* Of CPUs, the time that this thread has used: others may keep them busy for
- * the moment. */
+/* For CPUs the time that this thread has used, since other threads may keep
+ * them busy now. */
 static uint64_t time_of(bool on_cpus)
 {
     return on_cpus ? warprsa_thread_cpu_ns() : warprsa_clock_ns();
 }
 
 /* Runs the known-answer test once more, now that everything is warm, and tells
- * the router how long it took: nothing better is known of the device yet. CPUs
- * beside other devices are not what the router has to know about. */
+ * the router how long it took: nothing better is known of the device yet. The
+ * router need not know about CPUs beside other devices. */
 static warprsa_status calibrate(const warprsa_queue_device *device,
                                 warprsa_device *handle, char *why)
 {

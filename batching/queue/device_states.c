@@ -12,8 +12,8 @@ enum {
      * nothing while it fails again and again, short enough to be worth it. */
     BACKOFF_FIRST_MS = 100,
     BACKOFF_MAX_MS = 60000,
-    /* The same for another host. To ask it costs a connection at most, and a
-     * host that has come back is wanted at once. */
+    /* The longest pause for another host. To ask a host costs a connection at
+     * most, and one that has come back is wanted at once. */
     BACKOFF_HOST_MAX_MS = 5000,
     /* Out of use for so long, beyond the deadline of a batch, or being opened
      * again for so long, a device hangs. */

@@ -86,7 +86,7 @@ void warprsa_thread_end(warprsa_worker *worker)
     warprsa_queue_drop(queue);
 }
 
-/* Waits for that, until_ns at the latest (false). */
+/* Waits for the end of a thread. False: it had not ended by until_ns. */
 static bool wait_ended(warprsa_worker *worker, uint64_t until_ns)
 {
     warprsa_queue_device *device = worker->batch.device;
@@ -102,9 +102,9 @@ static bool wait_ended(warprsa_worker *worker, uint64_t until_ns)
     return ended;
 }
 
-/* The next worker from `*stream` on that was started, and sets *stream to the
- * stream behind its; NULL: there is none. Threads are started under the same
- * lock. */
+/* The next worker that was started, from stream *stream on; *stream becomes the
+ * one behind it. NULL: there is none. Threads are started under the same lock.
+ */
 static warprsa_worker *next_started(warprsa_queue_device *device,
                                     unsigned *stream)
 {

@@ -37,7 +37,7 @@ struct warprsa_queue_device {
     const warprsa_queue_engine *from;  /* configuration of its engine */
     unsigned number;                   /* in the queue */
     unsigned ordinal;                  /* the engine's */
-    pthread_mutex_t lock;              /* of what follows, up to last_why */
+    pthread_mutex_t lock;   /* protects what follows, up to last_why */
     pthread_cond_t changed; /* state, inside, ended or the queue's closing */
     warprsa_device_state state;
     warprsa_device_history history;

@@ -11,7 +11,7 @@
 #include "batching/queue/queue_types.h"
 
 typedef enum warprsa_engine_choice {
-    WARPRSA_ENGINE_AUTO, /* cuda and ifma, as far as there are */
+    WARPRSA_ENGINE_AUTO, /* cuda and ifma, those that are there */
     WARPRSA_ENGINE_CUDA,
     WARPRSA_ENGINE_IFMA,
     WARPRSA_ENGINE_HOST,
@@ -31,18 +31,19 @@ typedef enum warprsa_engine_choice {
 
 typedef struct warprsa_engines_wanted {
     warprsa_engine_choice engine;
-    uint32_t devices;     /* as in warprsa_queue_engine, of cuda and host */
-    unsigned streams;     /* the same */
-    unsigned batch_max;   /* the same */
-    unsigned cpu_threads; /* of ifma: 0..WARPRSA_STREAMS_MAX, 0: it isn't used,
-                             or WARPRSA_CPU_THREADS_AUTO */
+    uint32_t devices;   /* as in warprsa_queue_engine, of cuda and host */
+    unsigned streams;   /* as there */
+    unsigned batch_max; /* as there */
+    /* Of ifma: 0..WARPRSA_STREAMS_MAX, where 0 leaves ifma out, or
+     * WARPRSA_CPU_THREADS_AUTO. */
+    unsigned cpu_threads;
 } warprsa_engines_wanted;
 
 /*
  * Fills in `engines` and `engine_count` of a queue's configuration, two at
- * most: there is room for one of other hosts. False: this leaves no engine, and
- * `why` says why in a few words. Touches no device and no driver, and starts no
- * thread. Any thread.
+ * most, so that there is room for the engine of other hosts. False: this leaves
+ * no engine, and `why` says why in a few words. Touches no device and no
+ * driver, and starts no thread. Any thread.
  */
 bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
                             warprsa_queue_config *config, char *why,

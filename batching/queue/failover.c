@@ -9,8 +9,8 @@
 #include "batching/queue/queue_core.h"
 
 enum {
-    /* So many devices may give a request back. Hosts that are all full would
-     * else pass it round until its deadline. */
+    /* So many devices may give a request back. Otherwise hosts that are all
+     * full would pass it round until its deadline. */
     FAILOVERS_MAX = 3,
     /* A host that gives requests back does it in no time, and would be first
      * to take them again. */
@@ -43,7 +43,8 @@ bool warprsa_failover_request(warprsa_queue_device *device, uint32_t slot)
 {
     warprsa_queue *queue = device->queue;
     warprsa_request *request = &queue->slots.request[slot];
-    /* Both are the next owner's to read once the request is queued. */
+    /* Read here, since both belong to the next owner once the request is
+     * queued. */
     const warprsa_slot *s = &queue->slots.slot[slot];
     warprsa_key *key = request->key;
     const warprsa_size_class size = key->size;

@@ -4,10 +4,10 @@
  * Requests that one host has not answered go to another device: to another
  * host, a GPU of this machine or its CPUs, whichever takes them next.
  *
- * Only those of an engine whose devices come and go, which are other hosts: a
- * request that a GPU failed at may be what it failed at, and would take the
- * next GPU along. A host that meets such a request loses its own GPU, and
- * answers.
+ * Only requests of other hosts go on, whose engine says that its devices come
+ * and go. A request that a GPU failed at may be the reason why it failed, and
+ * would make the next GPU fail, too. A host that meets such a request loses its
+ * own GPU, and answers.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_FAILOVER_H
 #define WARPRSA_BATCHING_QUEUE_FAILOVER_H

@@ -12,8 +12,8 @@
  * What a request costs is known by its size class beforehand; how long a batch
  * of a device takes is not.
  *
- * Any number of these may count what the same owners use. Each has a lock of
- * its user's, under which all functions are called.
+ * Several of these queues may count what the same owners use. Each has a lock
+ * of its user's, under which all functions are called.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_FAIR_QUEUE_H
 #define WARPRSA_BATCHING_QUEUE_FAIR_QUEUE_H
@@ -27,7 +27,7 @@
 /* Size classes: bit c for class c. */
 typedef uint32_t warprsa_class_set;
 
-/* Those below `end`. */
+/* The classes below `end`. */
 static inline warprsa_class_set warprsa_classes_below(unsigned end)
 {
     return (UINT32_C(1) << end) - 1;
@@ -38,7 +38,7 @@ static inline warprsa_class_set warprsa_class_alone(warprsa_size_class size)
     return UINT32_C(1) << size;
 }
 
-/* What one owner has there. */
+/* What one owner has in one of these queues. */
 typedef struct warprsa_turn {
     warprsa_request_chain requests[WARPRSA_CLASSES]; /* in order of arrival */
     uint32_t count;                                  /* of all classes */
@@ -50,14 +50,15 @@ TAILQ_HEAD(warprsa_turn_list, warprsa_turn);
 
 typedef struct warprsa_turns {
     warprsa_slots *slots;
-    /* The most that the owner of a request had used when that was taken; of all
-     * that count the same owners' use. */
+    /* The most that an owner had used when a request of that owner was taken.
+     * Shared by all queues that count the same owners' use. */
     _Atomic uint64_t *reached;
     struct warprsa_turn_list list;
     _Atomic uint32_t count[WARPRSA_CLASSES]; /* read by any thread */
 } warprsa_turns;
 
-/* Makes empty ones. What they point to outlives them. */
+/* Makes an empty queue, or an owner's part of one. What they point to outlives
+ * them. */
 void warprsa_turns_init(warprsa_turns *turns, warprsa_slots *slots,
                         _Atomic uint64_t *reached);
 void warprsa_turn_init(warprsa_turn *turn, _Atomic uint64_t *used);
@@ -66,18 +67,19 @@ void warprsa_turn_init(warprsa_turn *turn, _Atomic uint64_t *used);
 void warprsa_turns_add(warprsa_turns *turns, warprsa_turn *turn,
                        warprsa_size_class size, uint32_t slot);
 
-/* Of the owners with requests of these classes, the one that has used least;
- * NULL: there is none. */
+/* Returns the owner that has used least, of those with requests of these
+ * classes; NULL: there is none. */
 warprsa_turn *warprsa_turns_next(const warprsa_turns *turns,
                                  warprsa_class_set classes);
 
-/* The class of these of which the owner's oldest request is. It has one. */
+/* Returns the class of the owner's oldest request among `classes`. There must
+ * be one. */
 warprsa_size_class warprsa_turn_class(const warprsa_turns *turns,
                                       const warprsa_turn *turn,
                                       warprsa_class_set classes);
 
-/* Takes the owner's oldest request of a class, which it pays for. False: it has
- * none. */
+/* Takes the owner's oldest request of a class, which the owner pays for. False:
+ * there is none. */
 bool warprsa_turns_take(warprsa_turns *turns, warprsa_turn *turn,
                         warprsa_size_class size, uint32_t *slot);
 

@@ -10,8 +10,8 @@
 #include "batching/base/clock.h"
 
 enum {
-    /* Of all request slots, one owner's requests that wait for keys on one
-     * device take this part at most. */
+    /* One owner's requests that wait for keys on one device take one part in so
+     * many of all request slots at most. */
     REQUESTS_PART = 4,
 };
 
@@ -32,9 +32,9 @@ static uint32_t requests_max(const warprsa_slots *slots)
     return part > 0 ? part : 1;
 }
 
-/* Whether the owner may have one more key loaded, which it then has had. Its
- * allowance is a point in time: each load moves it on by the time in which
- * another one becomes free. */
+/* Whether the owner may have one more key loaded. If so, its allowance pays for
+ * that. Its allowance is a point in time: each load moves it on by the time in
+ * which another one becomes free. */
 static bool allow_load(const warprsa_key *key, warprsa_key_share *share,
                        uint64_t now_ns)
 {
@@ -50,7 +50,7 @@ static bool allow_load(const warprsa_key *key, warprsa_key_share *share,
     return true;
 }
 
-/* Puts a key that no request has waited for among those to be loaded. */
+/* Adds a key to those to be loaded, once the first request waits for it. */
 static void wait_for_load(warprsa_key_loads *loads, warprsa_key *key,
                           warprsa_key_share *share)
 {

@@ -11,7 +11,7 @@
  * Requests beyond that are refused.
  *
  * All functions are called by the device's workers, under its residency_lock,
- * but for those that say otherwise.
+ * unless something else is said.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_KEY_LOADS_H
 #define WARPRSA_BATCHING_QUEUE_KEY_LOADS_H
@@ -20,8 +20,8 @@
 #include "batching/queue/request_pool.h"
 
 enum {
-    /* Of one owner on one device. 1,000 keys of RSA-4096 are prepared in 0.2 s
-     * of one CPU; a server with as many certificates as one client of the
+    /* Limits of one owner on one device. 1,000 keys of RSA-4096 are prepared in
+     * 0.2 s of one CPU; a server with as many certificates as one client of the
      * daemon may have begins without a refusal. */
     WARPRSA_LOADS_PER_SECOND = 1000,
     WARPRSA_LOADS_AT_ONCE = 4096,
@@ -39,7 +39,7 @@ typedef struct warprsa_key_loads {
     /* The first request of each size class whose key has been loaded, plus 1;
      * 0: none. A hint. */
     _Atomic uint32_t oldest[WARPRSA_CLASSES];
-    warprsa_turns loaded; /* requests whose keys are */
+    warprsa_turns loaded; /* requests whose keys have been loaded */
 } warprsa_key_loads;
 
 /* No thread may be using it. */
@@ -52,9 +52,9 @@ bool warprsa_key_loads_add(warprsa_key_loads *loads, warprsa_key *key,
                            uint32_t slot, uint64_t now_ns);
 
 /* The key to be loaded next, with a reference that the caller drops; NULL:
- * none, or another worker is loading one. To be followed by one of the next
- * two. Keys whose requests have all been given up by their callers are passed
- * over, and these requests given out, to be refused. */
+ * none, or another worker is loading one. One of the next two functions must
+ * follow. A key is passed over if the callers of all its requests have given
+ * up: *abandoned gets these requests, to be refused. */
 warprsa_key *warprsa_key_loads_next(warprsa_key_loads *loads, uint64_t now_ns,
                                     warprsa_request_chain *abandoned);
 
@@ -63,7 +63,7 @@ warprsa_key *warprsa_key_loads_next(warprsa_key_loads *loads, uint64_t now_ns,
 uint32_t warprsa_key_loads_succeeded(warprsa_key_loads *loads,
                                      warprsa_key *key);
 
-/* It has failed: gives out the key's requests, to be refused. */
+/* The load has failed: gives out the key's requests, to be refused. */
 void warprsa_key_loads_failed(warprsa_key_loads *loads, warprsa_key *key,
                               warprsa_request_chain *chain);
 

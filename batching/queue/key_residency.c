@@ -110,8 +110,8 @@ unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
     return count;
 }
 
-/* Whose key makes room for one more of `own`: of the owners that have most,
- * `own` itself if it is one of them. NULL: nobody's. */
+/* The owner that has to make room for one more key of `own`: one that has most
+ * keys, and `own` itself if it is among those that have most. NULL: nobody. */
 static warprsa_key_share *largest(warprsa_keys *keys, unsigned device,
                                   warprsa_key_share *own)
 {

@@ -23,7 +23,7 @@ void warprsa_keys_loaded(warprsa_key *key, unsigned device, uint32_t index,
  * *index: then the key needs only warprsa_keys_loaded() with that. */
 bool warprsa_keys_find_twin(warprsa_key *key, unsigned device, uint32_t *index);
 
-/* One pin more, or fewer, on a key that is on the device. */
+/* Adds a pin to a key that is on the device, or removes one. */
 void warprsa_keys_pin(warprsa_key *key, unsigned device);
 void warprsa_keys_unpin(warprsa_key *key, unsigned device);
 
@@ -33,11 +33,12 @@ void warprsa_keys_unpin(warprsa_key *key, unsigned device);
 unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
                                     uint32_t *indices, unsigned max);
 
-/* Takes keys off a device to make room for `wanted`; *index: what to unload.
- * It is the unpinned key that was used longest ago of the owner that has most
- * keys there, which may be the owner of `wanted`; and if others have it there,
- * too, the next one, until there is something to unload. False: nobody who has
- * at least as many as that owner has one. */
+/* Takes keys off a device to make room for `wanted`; *index: what to unload. Of
+ * the owner that has most keys there, who may be the owner of `wanted`, it
+ * takes the unpinned key that was used longest ago. If others have that key
+ * there, too, it goes on to the next one, until there is something to unload.
+ * False: no owner with at least as many keys as that of `wanted` has an
+ * unpinned one. */
 bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
                         warprsa_key *wanted, uint32_t *index);
 

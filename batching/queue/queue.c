@@ -252,7 +252,7 @@ unsigned warprsa_queue_depth(const warprsa_queue *queue)
     return atomic_load_explicit(&queue->depth, memory_order_relaxed);
 }
 
-/* Says it once: more keys do not make it more true. */
+/* Traced once: more keys do not make it more true. */
 static void report_unlocked(warprsa_queue *queue, const warprsa_key *key)
 {
     if (warprsa_key_is_locked(key) || atomic_exchange(&queue->unlocked, true))
@@ -328,7 +328,7 @@ static void enqueue(warprsa_queue *queue, warprsa_key *key,
     warprsa_backlog_put(&queue->backlog, key->size, ticket->slot);
 }
 
-/* Those of requests that have been answered and not collected count as free. */
+/* Slots of requests that have been answered and not collected count as free. */
 static uint32_t free_slots(const warprsa_queue *queue)
 {
     uint32_t taken = warprsa_queue_depth(queue);
@@ -336,8 +336,8 @@ static uint32_t free_slots(const warprsa_queue *queue)
     return taken < queue->config.slots ? queue->config.slots - taken : 0;
 }
 
-/* Every request writes how many there are, so that is read for those alone
- * whose owner shares the devices. */
+/* Every request writes the number of requests, so it is read only for owners
+ * that share the devices. */
 static bool may_request(const warprsa_queue *queue, const warprsa_key *key)
 {
     return !warprsa_key_is_shared(key) ||

@@ -77,12 +77,12 @@ unsigned warprsa_queue_depth(const warprsa_queue *queue);
  * The queue's own copy of a private key for `owner`, with one more reference: a
  * number, or WARPRSA_OWNER_SELF (queue_types.h). It is found again by `id` if
  * the owner has it already, since programs import the same key many times; else
- * it is made. Requests with it are the owner's: it pays for them, and for
- * loading the key. Owners that bring the same key each have one, of which a
- * device has one copy. warprsa_key_release() gives the reference back; the last
- * one wipes the owner's copy, and the last one of all owners those on the
- * devices. NULL: no memory, a size that no engine computes, or the owner, if it
- * is a number, has 16,384 keys. Any thread; never calls into an engine.
+ * it is made. The owner pays for requests with the key, and for loading it.
+ * Owners that bring the same numbers have a key each, and a device has one copy
+ * for all of them. warprsa_key_release() gives the reference back; the last one
+ * wipes the owner's copy, and the last one of all owners those on the devices.
+ * NULL: no memory, a size that no engine computes, or the owner, if it is a
+ * number, has 16,384 keys. Any thread; never calls into an engine.
  */
 warprsa_key *warprsa_queue_key(warprsa_queue *queue, uint64_t owner,
                                const uint8_t id[WARPRSA_KEY_ID_BYTES],
@@ -114,11 +114,11 @@ bool warprsa_queue_refuses_key(const warprsa_key *key);
  * its reason. The key must be held until the answer is collected, and no
  * longer.
  *
- * Every ticket must be given to warprsa_queue_collect() or
- * warprsa_queue_wait() until one of them says something else than PENDING, or
- * be withdrawn. An answer that nobody collects within twice the deadline may be
- * thrown away to reuse its slot; its ticket is then REFUSED. Any thread, any
- * stack (no CUDA call is made).
+ * Every ticket must be given to warprsa_queue_collect() or warprsa_queue_wait()
+ * until one of them returns something other than PENDING, or be withdrawn. An
+ * answer that nobody collects within twice the deadline may be thrown away to
+ * reuse its slot; its ticket is then REFUSED. Any thread, any stack (no CUDA
+ * call is made).
  */
 warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
                                     const uint8_t *input, warprsa_notify notify,
@@ -135,8 +135,8 @@ warprsa_answer warprsa_queue_collect(warprsa_queue *queue,
                                      warprsa_ticket ticket, uint8_t *output,
                                      warprsa_outcome *outcome);
 
-/* The same, but sleeps on the slot's own word (futex) until the answer is
- * there or the deadline has passed; never PENDING. */
+/* Like warprsa_queue_collect(), but sleeps on the slot's own word (futex) until
+ * the answer is there or the deadline has passed; never PENDING. */
 warprsa_answer warprsa_queue_wait(warprsa_queue *queue, warprsa_ticket ticket,
                                   uint8_t *output);
 

@@ -46,8 +46,8 @@ void warprsa_batch_give_back(warprsa_queue_device *device,
         notify_others(queue);
 }
 
-/* If requests were set aside here, for which it has to look in any case, it
- * takes others beside them. */
+/* If requests were set aside here, the worker has to look for these in any
+ * case, and takes others beside them. */
 warprsa_class_set warprsa_batch_classes(const warprsa_queue_device *device)
 {
     if (atomic_load(&device->loads->requests) != 0)
@@ -69,10 +69,10 @@ static void make_task(warprsa_batch *batch, size_t from, size_t to,
         .key = index, .input = s->number, .output = warprsa_slot_output(s)};
 }
 
-/* Makes tasks of the requests, of which the first `pinned` have their keys
- * pinned. Those whose keys are not on the device are set aside. Those that
- * cannot be are refused, but only after the device's keys are unlocked: callers
- * are notified then. */
+/* Makes tasks of the requests. The first `pinned` ones have their keys pinned
+ * already. Requests whose keys are not on the device are set aside. Those that
+ * cannot be set aside are refused once the device's keys are unlocked, since
+ * that notifies their callers. */
 static void prepare(warprsa_batch *batch)
 {
     warprsa_queue_device *device = batch->device;
@@ -90,7 +90,7 @@ static void prepare(warprsa_batch *batch)
         const warprsa_batch_request *request = &batch->requests[i];
 
         if (warprsa_device_pin_key(batch, request->key, &index)) {
-            /* What stands there has been seen already: it is either to be
+            /* The request that stands there has been looked at: it is to be
              * refused, or was set aside. */
             make_task(batch, i, ready++, index);
         } else if (warprsa_device_set_aside(device, request, now_ns)) {
@@ -117,8 +117,8 @@ static warprsa_status call_start(const warprsa_batch *batch)
                                        batch->size, batch->tasks, batch->count);
 }
 
-/* Starts the batch. CPUs compute it therein: then the queue learns how long
- * they waited for a CPU. */
+/* Starts the batch. CPUs compute the whole batch here, and the queue learns how
+ * long they waited for a CPU. */
 static warprsa_status start(const warprsa_batch *batch)
 {
     const warprsa_queue_device *device = batch->device;

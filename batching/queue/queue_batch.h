@@ -14,7 +14,7 @@
 #include "batching/queue/device_types.h"
 #include "batching/queue/fair_queue.h"
 
-/* The classes of which a batch of the device may have requests now. */
+/* The classes whose requests a batch of the device may have now. */
 warprsa_class_set warprsa_batch_classes(const warprsa_queue_device *device);
 
 /*

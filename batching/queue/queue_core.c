@@ -29,7 +29,7 @@ void warprsa_queue_trace(const warprsa_queue *queue, int level,
     queue->config.trace(queue->config.trace_arg, level, line);
 }
 
-/* As the log of the daemon names its users. */
+/* The name of an owner, as in the daemon's log. */
 static void name_owner(uint64_t owner, char *text, size_t size)
 {
     if (owner == WARPRSA_OWNER_SELF)
@@ -70,7 +70,7 @@ void warprsa_queue_trace_about(warprsa_queue *queue, uint64_t owner, int level,
     warprsa_queue_trace(queue, level, "%s: %s", name, line);
 }
 
-/* What the devices are now. */
+/* Tells the router which devices are ready. */
 static void tell_router(void *arg, const warprsa_board_summary *summary)
 {
     warprsa_router *router = arg;
@@ -157,7 +157,7 @@ void warprsa_queue_drop(warprsa_queue *queue)
         queue->destroy(queue);
 }
 
-/* Those of class `from` and above. */
+/* Refuses queued requests of class `from` and above. */
 static void refuse_queued(warprsa_queue *queue, unsigned from)
 {
     uint32_t slot;

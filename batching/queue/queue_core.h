@@ -27,11 +27,11 @@
 typedef struct warprsa_device_activity {
     warprsa_eventcount eventcount; /* its idle workers sleep on it */
     _Atomic uint32_t running;      /* requests taken and not answered */
-    /* Of CPUs: the part of a batch's time in which its thread waited for a CPU,
-     * of 65536; averaged over batches. */
+    /* CPU devices only: the fraction of a batch's time in which its thread
+     * waited for a CPU, in 1/65536; averaged over batches. */
     _Atomic uint32_t waits_for_cpu;
-    /* Until then it takes nothing, as long as another device that is not paused
-     * is ready; 0: it does. */
+    /* Until this time the device takes nothing while another one is ready that
+     * does not pause; 0: it does not pause. */
     _Atomic uint64_t paused_until_ns;
     unsigned engine; /* its index in the configuration; set before the device is
                         counted in device_count */
@@ -43,7 +43,7 @@ struct warprsa_queue {
     warprsa_backlog backlog;
     _Alignas(64) _Atomic uint32_t depth; /* requests not answered yet */
     warprsa_device_board board;
-    _Atomic bool unlocked;       /* keys can be swapped out, which was traced */
+    _Atomic bool unlocked;       /* some keys can be swapped out; traced once */
     _Atomic uint32_t references; /* the opener's, each key's, each thread's */
     /* Without a router, beside other hosts, the CPUs and other devices are
      * chosen among by their answer times. */
@@ -65,8 +65,8 @@ bool warprsa_queue_core_init(warprsa_queue *queue,
                              const warprsa_keys_callbacks *callbacks);
 void warprsa_queue_core_free(warprsa_queue *queue);
 
-/* In the child of a fork: gives back the core's memory, and uses only what
- * never changes after opening: where that memory is. */
+/* In the child of a fork: gives the core's memory back. Reads only where that
+ * memory is, which never changes after opening. */
 void warprsa_queue_core_abandon(warprsa_queue *queue);
 
 void warprsa_queue_reference(warprsa_queue *queue);
@@ -74,20 +74,21 @@ void warprsa_queue_reference(warprsa_queue *queue);
 /* Destroys the queue with its last reference. */
 void warprsa_queue_drop(warprsa_queue *queue);
 
-/* If no device is left, or none that takes some of the classes: answers what is
- * queued for it with REFUSED. To be called without locks after a device may
- * have gone down. */
+/* Answers queued requests with REFUSED: all of them if no device is left, else
+ * those of classes that no device takes. To be called without locks after a
+ * device may have gone down. */
 void warprsa_queue_refuse_if_down(warprsa_queue *queue);
 
-/* Whether requests are to be taken in turn by owner: several have some, or had
- * some until now. If not, none is sorted. Any thread. */
+/* Whether requests are to be taken in turn by owner: several owners have
+ * requests, or had some until now. If false, no request is sorted. Any thread.
+ */
 static inline bool warprsa_queue_takes_turns(const warprsa_queue *queue)
 {
     return warprsa_keys_are_shared(&queue->keys) ||
            warprsa_backlog_is_sorted(&queue->backlog);
 }
 
-/* The engine that a device is of. */
+/* The configuration of a device's engine. */
 static inline const warprsa_queue_engine *
 warprsa_queue_engine_of(const warprsa_queue *queue, unsigned device)
 {
@@ -99,8 +100,8 @@ __attribute__((format(printf, 3, 4))) void
 warprsa_queue_trace(const warprsa_queue *queue, int level, const char *format,
                     ...);
 
-/* Sends a line that an owner of keys has caused, unless it has had its lines of
- * this second (base/log_budget.h). */
+/* Sends a line that an owner of keys has caused, unless the owner has used up
+ * its lines of this second (base/log_budget.h). */
 void warprsa_queue_trace_about(warprsa_queue *queue, uint64_t owner, int level,
                                const char *line);
 

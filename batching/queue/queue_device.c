@@ -91,8 +91,8 @@ void warprsa_device_note_found(warprsa_queue_device *device)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* An open device is in use, by this event: its name is the one that the engine
- * gives. With the lock held. */
+/* The event puts an open device into use, under the name that its engine gives.
+ * With the lock held. */
 static void set_up(warprsa_queue_device *device, warprsa_device_event event,
                    const char *how)
 {
@@ -130,8 +130,8 @@ static void pause_ms(warprsa_queue_device *device, unsigned ms)
     pthread_mutex_lock(&device->lock);
 }
 
-/* When a device that has failed is tried again; after wrong results it is
- * later. */
+/* When a device that has failed is tried again, which is later after wrong
+ * results. */
 static uint64_t backoff_end(const warprsa_queue_device *device)
 {
     const uint64_t end_ns =
@@ -144,8 +144,8 @@ static uint64_t backoff_end(const warprsa_queue_device *device)
     return end_ns > device->health.until_ns ? end_ns : device->health.until_ns;
 }
 
-/* With the lock held, which is let go meanwhile: the whole of that pause,
- * unless the queue closes. */
+/* With the lock held, which is let go meanwhile: sleeps to the end of that
+ * pause, unless the queue closes. */
 static void wait_backoff(warprsa_queue_device *device)
 {
     uint64_t until = backoff_end(device);
@@ -155,8 +155,9 @@ static void wait_backoff(warprsa_queue_device *device)
         pause_ms(device, (unsigned)((until - now) / WARPRSA_NS_PER_MS) + 1);
 }
 
-/* The event takes the device out of use, if it is; then that is counted. `why`
- * is the reason. `worker`: whose batch is overdue, by that event; else NULL. */
+/* Has the event take the device out of use, and counts that if it was in use.
+ * `why` is the reason. `worker`: the one whose batch is overdue, if that is the
+ * event; else NULL. */
 static void take_out_of_use(warprsa_queue_device *device,
                             warprsa_worker *worker, warprsa_device_event event,
                             const char *why)
@@ -186,8 +187,9 @@ static void take_out_of_use(warprsa_queue_device *device,
     warprsa_queue_refuse_if_down(queue);
 }
 
-/* By a thread of the engine's: a host can go while nobody asks it anything. One
- * that is being opened or tested is not in use; open() or the test fails. */
+/* By a thread of the engine's: a host can go while nobody asks it anything. A
+ * host that is being opened or tested is not in use: open() or the test fails
+ * instead. */
 static void host_is_lost(void *arg, const char *why)
 {
     take_out_of_use(arg, NULL, WARPRSA_DEVICE_LEFT, why);

@@ -16,7 +16,7 @@ bool warprsa_device_init(warprsa_queue_device *device, warprsa_queue *queue,
                          unsigned number, warprsa_key_loads *loads);
 void warprsa_device_destroy(warprsa_queue_device *device);
 
-/* An engine has this device: it is OPENING. */
+/* An engine has the device of this entry, which is now OPENING. */
 void warprsa_device_note_found(warprsa_queue_device *device);
 
 /* None of its threads could be started. */

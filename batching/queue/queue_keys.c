@@ -17,8 +17,8 @@ enum {
      * each free request slot. */
     REQUESTS_PER_FREE = 8,
     /* Keys of an owner that shares the devices: some 85 MB of memory, and more
-     * than devices hold unless they are told to. One that is refused is
-     * computed by its caller. */
+     * than devices hold unless they are told to. The caller itself computes
+     * operations with a key that is refused. */
     KEYS_OF_OWNER = 16384,
 };
 
@@ -206,7 +206,7 @@ static bool may_have_one_more(const warprsa_key_owner *owner)
     return owner->id == WARPRSA_OWNER_SELF || owner->keys < KEYS_OF_OWNER;
 }
 
-/* With the lock held: memory for a key, of which `numbers` alone is set. */
+/* With the lock held: memory for a key. Only `numbers` is set. */
 static warprsa_key *allocate(warprsa_keys *keys)
 {
     warprsa_key *made = aligned_alloc(_Alignof(warprsa_key), sizeof(*made));
@@ -294,9 +294,9 @@ void warprsa_key_requested(warprsa_key *key)
 
 void warprsa_key_answered(warprsa_key *key, uint32_t count)
 {
-    /* First: the owner may go with its last key. Of its requests none is left
-     * only after the thread that found none before has counted the owner, and
-     * has queued its request. */
+    /* Before the references are dropped: the owner may go with its last key.
+     * Its requests come down to 0 only after the thread that raised them from 0
+     * has counted the owner, since that thread queues its request later. */
     if (warprsa_key_is_shared(key) &&
         atomic_fetch_sub_explicit(&key->owner->requests, count,
                                   memory_order_relaxed) == count)

@@ -72,8 +72,9 @@ typedef struct warprsa_key_owner {
 LIST_HEAD(warprsa_key_owner_list, warprsa_key_owner);
 
 struct warprsa_key {
-    /* Of callers, and of requests not answered yet. Every request writes it;
-     * the rest is read by all and has cache lines of its own. */
+    /* The references of callers, and of requests that are not answered yet.
+     * Every request writes it; the rest is read by all and has cache lines of
+     * its own. */
     _Alignas(64) _Atomic uint32_t references;
     _Alignas(64) warprsa_size_class size;
     uint32_t modulus_bytes;
@@ -117,8 +118,8 @@ typedef struct warprsa_keys {
     size_t buckets;                       /* a power of two */
     warprsa_key_owner self;               /* WARPRSA_OWNER_SELF */
     struct warprsa_key_owner_list owners; /* all others */
-    /* Of the others, how many have requests that are not answered yet; and
-     * what one of them had used, see fair_queue.h. */
+    /* How many other owners have requests that are not answered yet; and what
+     * one of them had used, see fair_queue.h. */
     _Atomic uint32_t busy_owners;
     _Atomic uint64_t reached;
     /* Without references and wiped, but still on a device. */
@@ -147,13 +148,15 @@ warprsa_key *warprsa_keys_get(warprsa_keys *keys, uint64_t owner,
                               const warprsa_private_key *key);
 
 /* One more, or `count` fewer references. The last one wipes the key. A worker
- * that drops some must keep the table alive by other means. Any thread. */
+ * that drops references must keep the table alive by other means. Any thread.
+ */
 void warprsa_key_reference(warprsa_key *key);
 void warprsa_key_drop(warprsa_key *key, uint32_t count);
 
-/* A request with this key is queued: takes a reference for it. And `count` of
- * them are about to be answered: drops theirs, as warprsa_key_drop() does. Both
- * keep the owner's count of requests. Any thread. */
+/* For a request with this key that is queued: takes a reference. For `count`
+ * requests that are about to be answered: drops their references, as
+ * warprsa_key_drop() does. Both keep the owner's count of requests. Any thread.
+ */
 void warprsa_key_requested(warprsa_key *key);
 void warprsa_key_answered(warprsa_key *key, uint32_t count);
 

@@ -25,9 +25,9 @@ enum {
     WARPRSA_ENGINES_MAX = 3,
 };
 
-/* Whose a key is: a number for each of those that share the devices, which are
- * kept from taking more than their part; or the process itself, which has
- * nobody to share with and is not limited. */
+/* The owner of a key: a number for each user that shares the devices, and may
+ * have a part of them; or the process itself, which shares them with nobody and
+ * is not limited. */
 #define WARPRSA_OWNER_SELF UINT64_MAX
 
 /* An engine of a queue, and how its devices are used. */
@@ -36,10 +36,10 @@ typedef struct warprsa_queue_engine {
     uint32_t devices;   /* bit i: use device i; 0xffffffff: all */
     unsigned streams;   /* per device, 1..WARPRSA_STREAMS_MAX: a thread each */
     unsigned batch_max; /* requests per batch at most, 1..65536 */
-    /* Its devices are the CPUs of this machine, which callers need as well.
-     * Beside another engine's device that is ready they take only what the
-     * router tells them to; or without a router, beside other hosts, what they
-     * are expected to answer sooner. What they answer is counted as `ifma`. */
+    /* Its devices are the CPUs of this machine, which callers need as well. If
+     * a device of another engine is ready, these take what the router assigns
+     * to them. With other hosts and no router they take what they should answer
+     * sooner. Their answers are counted as `ifma`. */
     bool on_cpus;
 } warprsa_queue_engine;
 
@@ -83,8 +83,8 @@ typedef enum warprsa_queue_state {
  *
  * wake: the answer can be collected, or the deadline has passed without one.
  *     From a worker's or another caller's thread, and no lock of the queue is
- *     held. The caller may have collected the answer already, since it can be
- *     taken before anyone is told of it: it must let `arg` live.
+ *     held. The caller may have collected the answer already, since an answer
+ *     can be taken before wake is called: `arg` must live until then.
  * drop: the caller has given up, in warprsa_queue_collect() or
  *     warprsa_queue_wait(), and wake was not called. From that thread. May be
  *     NULL.

@@ -14,7 +14,8 @@
 #include "batching/queue/request.h"
 
 /* Allocates; false: no memory. The slots hold secrets, and lie in memory for
- * such. Those used most come first, and are locked where not all can be. */
+ * secrets. The slots that are used most come first, so that they are locked if
+ * not all slots can be. */
 bool warprsa_slots_init(warprsa_slots *slots, unsigned count,
                         unsigned deadline_ms);
 void warprsa_slots_free(warprsa_slots *slots);
@@ -26,8 +27,8 @@ size_t warprsa_slots_bytes(const warprsa_slots *slots);
 void warprsa_slots_set_notify(warprsa_slots *slots, uint32_t index,
                               warprsa_notify notify);
 
-/* warprsa_slots_claim() will be called for this one soon: fetches what that
- * changes, which another CPU has written. */
+/* Fetches what warprsa_slots_claim() will soon change, and another CPU has
+ * written. */
 static inline void warprsa_slots_prefetch(const warprsa_slots *slots,
                                           uint32_t index)
 {
@@ -69,8 +70,8 @@ static inline bool warprsa_slots_is_abandoned(const warprsa_slots *slots,
 /*
  * Answers a RUNNING request, wakes the thread that sleeps for it, and returns
  * whom else to tell: the worker then calls `wake`, unless that is NULL. By that
- * time the answer can be collected, and so can those of the same batch if the
- * worker answers all of them first. Frees the slot if the caller has given up.
+ * time the answer can be collected, and so can all other answers of the batch,
+ * if the worker gives them first. Frees the slot if the caller has given up.
  * The output is in the slot already.
  */
 warprsa_notify warprsa_slots_complete(warprsa_slots *slots, uint32_t index,

@@ -108,7 +108,7 @@ typedef struct warprsa_router {
     _Atomic uint64_t work_ns; /* CPU time of all operations, wherever done */
     _Atomic bool contended;   /* a caller that blocks found all CPUs busy */
     _Atomic bool saturated;   /* an event loop found the devices saturated */
-    /* Of the thread that has set `evaluating`. */
+    /* What follows belongs to the thread that has set `evaluating`. */
     atomic_flag evaluating;
     warprsa_probe contention; /* all callers that block go to the devices */
     warprsa_probe overflow;   /* event loops compute a share when saturated */
@@ -130,7 +130,7 @@ void warprsa_router_devices_opened(warprsa_router *router);
  * thread. */
 void warprsa_router_set_devices_up(warprsa_router *router, bool up);
 
-/* Of which kind the devices are that take requests. What was measured of those
+/* The kind of the devices that take requests. What was measured of the devices
  * before is forgotten. Any thread. */
 void warprsa_router_set_cpus(warprsa_router *router, warprsa_router_cpus cpus);
 

@@ -16,7 +16,7 @@ enum {
 static const uint64_t device_guess_ns[WARPRSA_CLASSES] = {
     1300000, 2800000, 6200000, 9600000, 32000000, 76000000};
 
-/* The same of eight operations by AVX-512 IFMA on one CPU. */
+/* The time of eight operations by AVX-512 IFMA on one CPU. */
 static const uint64_t cpus_guess_ns[WARPRSA_CLASSES] = {
     110000, 720000, 3440000, 6620000, 22000000, 53000000};
 

@@ -21,7 +21,7 @@ void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
                           memory_order_relaxed);
 }
 
-/* Whether threads of CPUs lately had to wait for one. */
+/* Whether the threads of a CPU device lately had to wait for a CPU. */
 static bool is_contended(const warprsa_queue *queue, unsigned device)
 {
     return atomic_load_explicit(&queue->activity[device].waits_for_cpu,
@@ -62,8 +62,8 @@ static void look_at_others(const warprsa_queue *queue, unsigned device,
     }
 }
 
-/* Whether it is paused, and there is another device for whatever is queued.
- * The CPUs are none. */
+/* Whether the device pauses, and another one takes whatever is queued. The CPUs
+ * do not count as another one. */
 static bool is_paused(const warprsa_queue *queue, unsigned device)
 {
     const uint64_t until_ns = atomic_load_explicit(
@@ -82,8 +82,8 @@ static bool is_paused(const warprsa_queue *queue, unsigned device)
         WARPRSA_DEVICES_MAX, now_ns);
 }
 
-/* The classes that the CPUs would answer sooner than the others, which take
- * them, too. */
+/* The classes that other devices take, too, and the CPUs would answer sooner.
+ */
 static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
 {
     const unsigned others = atomic_load(&queue->board.others_classes);
@@ -117,8 +117,8 @@ static bool is_busy(const warprsa_queue *queue, unsigned device)
 
 /* The classes that a device takes now, however few requests are queued. A
  * submitter that is told no need not notify anybody: it has read `running`
- * after it queued its request, and the worker that lowers that looks at the
- * queue afterwards. All four are sequentially consistent. */
+ * after it queued its request, and the worker that lowers `running` looks at
+ * the queue afterwards. All four accesses are sequentially consistent. */
 static warprsa_class_set takes(warprsa_queue *queue, unsigned device)
 {
     const warprsa_device_activity *activity = &queue->activity[device];
@@ -137,8 +137,8 @@ static warprsa_class_set takes(warprsa_queue *queue, unsigned device)
     return classes;
 }
 
-/* Of a busy device it counts what is queued of all classes: then the oldest is
- * taken, however few there are of its class. */
+/* For a busy device it counts the requests of all classes: then the oldest one
+ * is taken, however few there are of its class. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
 {
     if (is_busy(queue, device) &&
@@ -148,9 +148,10 @@ warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
     return takes(queue, device);
 }
 
-/* Whether a device takes a request of this class that has just been queued. A
- * busy one is asked with the fewest looks at what other threads write. That
- * some are not noticed does no harm: the next batch that ends counts all. */
+/* Whether a device takes a request of this class that has just been queued. For
+ * a busy device it reads as little as possible of what other threads write. It
+ * may miss requests, which does no harm: the next batch that ends counts all.
+ */
 static bool takes_queued(warprsa_queue *queue, unsigned device,
                          warprsa_size_class size)
 {
@@ -160,9 +161,9 @@ static bool takes_queued(warprsa_queue *queue, unsigned device,
            (takes(queue, device) >> size & 1) != 0;
 }
 
-/* The place of a device that may take a request of this class among those that
- * may: less is better. Engines are numbered in the order of preference; CPUs
- * beside others may only take what they answer sooner. */
+/* The rank of a device among those that may take a request of this class: the
+ * lowest is best. Engines are numbered in the order of preference; CPUs beside
+ * others may only take what they answer sooner. */
 static unsigned rank_of(const warprsa_queue *queue, unsigned device,
                         warprsa_size_class size)
 {

@@ -18,15 +18,15 @@ void warprsa_queue_note_cpu_time(warprsa_queue *queue, unsigned device,
 
 /* Whether a batch of this device would gain by more requests: less is queued
  * than it can have, and one that is not full takes the CPU for as long as a
- * full one. Never of GPUs. */
+ * full one. Never true of GPUs. */
 bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device);
 
-/* The classes of which a worker of this device may take requests now. Of the
- * classes that other devices take, too, the CPUs take none, for callers need
- * them; or, beside other hosts, those that they are expected to answer sooner.
- * While threads of CPUs have to wait for one, a batch that would not be full
- * waits for the end of another one; and while a device is busy, one with fewer
- * requests than its engine's granularity. */
+/* The classes that a worker of this device may take now. The CPUs take no class
+ * that another device takes, since callers need the CPUs; beside other hosts
+ * they take those that they should answer sooner. Where threads of a CPU device
+ * have to wait for a CPU, a batch that would not be full waits for the end of
+ * another one. While a device is busy, so does a batch with fewer requests than
+ * its engine's granularity. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue,
                                           unsigned device);
 
@@ -35,7 +35,7 @@ warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue,
  * engine that has one, and there of the device with the least to do. */
 void warprsa_queue_notify_idle(warprsa_queue *queue, warprsa_size_class size);
 
-/* The same for each class of which a request is queued. */
+/* Does so for each class of which a request is queued. */
 void warprsa_queue_notify_of_all(warprsa_queue *queue);
 
 /* By a worker of this device that is about to sleep, and has armed the

@@ -51,7 +51,8 @@ static bool load_key(warprsa_queue_device *device)
     if (status != WARPRSA_OK && !warprsa_device_is_blameless(status))
         warprsa_device_failed(device, status);
     warprsa_batch_give_back(device, &refused, why_no_key(status));
-    /* For its requests, while this worker may go on to the next key. */
+    /* Another worker can take the key's requests, while this one goes on to the
+     * next key. */
     if (loaded)
         warprsa_eventcount_notify(&device->activity->eventcount);
     return loaded;
@@ -161,8 +162,8 @@ static bool run_batch(warprsa_worker *worker)
     return true;
 }
 
-/* Does what there is to do; false: there was nothing. From inside the device.
- * A batch waits for the load of one key at most, other than its own. */
+/* Does what there is to do; false: there was nothing. From inside the device. A
+ * batch waits for the load of one key at most that is not its own. */
 static bool work(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->batch.device;
@@ -205,7 +206,7 @@ static void sleep_until_notified(warprsa_queue_device *device)
     if (!anything_to_do(device)) {
         warprsa_queue_pass_on(queue, device->number);
         warprsa_futex_wait(&device->activity->eventcount.word, word, until_ns);
-        /* Nothing for as long as a deadline, and yet there are requests: the
+        /* No notification for a whole deadline, and yet there are requests: the
          * worker that has them may hang in its driver. */
         if (atomic_load(&queue->depth) != 0 && warprsa_clock_ns() >= until_ns)
             warprsa_slots_notify_expired(&queue->slots);
