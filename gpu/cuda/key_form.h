@@ -14,8 +14,7 @@
 typedef struct warprsa_key_form {
     size_t key_bytes;
     size_t exponent_at; /* the place of p's in a key: for WARPRSA_FAULT_FLIP */
-    /* Bytes of one request, by the names of the parts in gpu/kernels/batch.h.
-     * */
+    /* Bytes of one request: parts as gpu/kernels/batch.h names them. */
     size_t unblinding_bytes, exponent_bytes, result_bytes;
     /* Fills the key_bytes at `out`, which are zero and aligned for doubles, and
      * sets *windows. Returns what warprsa_prepare_key() returns. Any thread. */
