@@ -35,7 +35,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void one_budget(void **state)
+TEST(one_budget)
 {
     warprsa_log_budget one = {0}, other = {0};
     unsigned taken = 0;
@@ -80,7 +80,7 @@ static void was_left_out(uint64_t now_ns, uint64_t owner, uint64_t lines)
     assert_int_equal(is_lines, lines);
 }
 
-static void a_flood_beside_others(void **state)
+TEST_IN(a_flood_beside_others, setup, teardown)
 {
     for (uint64_t at = second; at < 5 * second; at += second) {
         assert_int_equal(take(NOISY, FLOOD, at), MOST);
@@ -93,7 +93,7 @@ static void a_flood_beside_others(void **state)
 }
 
 /* Lines that were left out stay counted until they are told. */
-static void told_late(void **state)
+TEST_IN(told_late, setup, teardown)
 {
     assert_int_equal(take(NOISY, 30, second), MOST);
     assert_int_equal(take(NOISY, 30, 2 * second), MOST);
@@ -118,18 +118,18 @@ static void a_crowd(uint64_t quiet, uint64_t first, uint64_t others)
     assert_int_equal(take(first, 100, 2 * second), MOST);
 }
 
-static void more_users_than_entries(void **state)
+TEST_IN(more_users_than_entries, setup, teardown)
 {
     a_crowd(QUIET, 2 * MANY, WARPRSA_LOG_OTHER_USERS);
 }
 
-static void more_identities_than_entries(void **state)
+TEST_IN(more_identities_than_entries, setup, teardown)
 {
     a_crowd(IDENTITIES, IDENTITIES + MANY, WARPRSA_LOG_OTHER_IDENTITIES);
 }
 
 /* A gateway can make up as many as it likes. */
-static void identities_beside_users(void **state)
+TEST_IN(identities_beside_users, setup, teardown)
 {
     for (unsigned i = 0; i < MANY; i++)
         take(IDENTITIES + i, MOST, second);
@@ -138,7 +138,7 @@ static void identities_beside_users(void **state)
 }
 
 /* An entry that has something to tell is not given away. */
-static void what_is_owed(void **state)
+TEST_IN(what_is_owed, setup, teardown)
 {
     for (unsigned i = 0; i < WARPRSA_LOG_USERS_MAX; i++)
         take(i, MOST + 1, second);
@@ -149,20 +149,4 @@ static void what_is_owed(void **state)
     was_left_out(3 * second, WARPRSA_LOG_OTHER_USERS, 100 - MOST);
 }
 
-#define WITH_BUDGETS(name)                                                     \
-    cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_budget),
-        WITH_BUDGETS(a_flood_beside_others),
-        WITH_BUDGETS(told_late),
-        WITH_BUDGETS(more_users_than_entries),
-        WITH_BUDGETS(more_identities_than_entries),
-        WITH_BUDGETS(identities_beside_users),
-        WITH_BUDGETS(what_is_owed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -45,7 +45,7 @@ static void assert_untouched(int fd)
     assert_int_equal(close(fd), 0);
 }
 
-static void above_stdio(void **state)
+TEST(above_stdio)
 {
     int input = dup(STDIN_FILENO), fd;
     warprsa_own_fd own;
@@ -70,7 +70,7 @@ static void above_stdio(void **state)
     close(input);
 }
 
-static void a_socket_that_was_closed(void **state)
+TEST(a_socket_that_was_closed)
 {
     warprsa_own_fd own;
     int ends[2], fd;
@@ -87,7 +87,7 @@ static void a_socket_that_was_closed(void **state)
     close(ends[1]);
 }
 
-static void an_eventfd_that_was_closed(void **state)
+TEST(an_eventfd_that_was_closed)
 {
     int fd = warprsa_marked_fd_take(eventfd(0, EFD_NONBLOCK));
     int others = eventfd(0, EFD_NONBLOCK);
@@ -117,7 +117,7 @@ static bool is_pending(int signal)
 }
 
 /* Neither signal ends the process, and the program's handling of them stays. */
-static void beyond_limits(void **state)
+TEST(beyond_limits)
 {
     struct rlimit before, none;
     sigset_t mask;
@@ -145,7 +145,7 @@ static void beyond_limits(void **state)
 }
 
 /* A signal that the program has blocked, and that waits for it, still does. */
-static void a_signal_that_waits(void **state)
+TEST(a_signal_that_waits)
 {
     static const struct timespec at_once = {0, 0};
     warprsa_quiet quiet;
@@ -162,15 +162,4 @@ static void a_signal_that_waits(void **state)
     assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(above_stdio),
-        cmocka_unit_test(a_socket_that_was_closed),
-        cmocka_unit_test(an_eventfd_that_was_closed),
-        cmocka_unit_test(beyond_limits),
-        cmocka_unit_test(a_signal_that_waits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

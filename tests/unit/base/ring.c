@@ -42,7 +42,7 @@ static void begin_at(warprsa_ring *ring, uint32_t place)
 }
 
 /* Several times round, and past the wrap of positions. */
-static void in_order(void **state)
+TEST(in_order)
 {
     warprsa_ring ring;
     uint32_t put = 0, taken = 0;
@@ -71,7 +71,7 @@ static warprsa_ring_cell *begin_put(warprsa_ring *ring, uint32_t *residency)
     return &ring->cells[*residency & ring->mask];
 }
 
-static void nothing_is_taken_past_an_unfinished_put(void **state)
+TEST(nothing_is_taken_past_an_unfinished_put)
 {
     warprsa_ring ring;
     warprsa_ring_cell *cell;
@@ -159,7 +159,7 @@ static void *take_all(void *arg)
     return NULL;
 }
 
-static void each_number_to_one_taker(void **state)
+TEST(each_number_to_one_taker)
 {
     static shared all;
     party parties[PUTTERS + TAKERS];
@@ -185,13 +185,4 @@ static void each_number_to_one_taker(void **state)
     warprsa_ring_free(&all.ring);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_order),
-        cmocka_unit_test(nothing_is_taken_past_an_unfinished_put),
-        cmocka_unit_test(each_number_to_one_taker),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -85,7 +85,7 @@ static void needs_the_kernel(void)
         skip();
 }
 
-static void the_kernel_is_told(void **state)
+TEST(the_kernel_is_told)
 {
     warprsa_secret_pool pool;
     uint8_t *piece, *mapped;
@@ -120,7 +120,7 @@ static void the_kernel_is_told(void **state)
 
 /* A half of the limit is the program's, and what is large leaves a half of the
  * rest to what comes later. */
-static void locks_within_the_limit(void **state)
+TEST(locks_within_the_limit)
 {
     uint8_t *large, *key, *more[8];
 
@@ -150,7 +150,7 @@ static void locks_within_the_limit(void **state)
     warprsa_secret_unmap(large, 16 * MIB);
 }
 
-static void works_without_locking(void **state)
+TEST(works_without_locking)
 {
     warprsa_secret_pool pool;
     uint8_t *piece;
@@ -192,7 +192,7 @@ static void check_and_give(warprsa_secret_pool *pool, piece *p)
     p->memory = NULL;
 }
 
-static void pieces_are_zeros_and_apart(void **state)
+TEST(pieces_are_zeros_and_apart)
 {
     static piece pieces[300];
     warprsa_secret_pool pool;
@@ -224,7 +224,7 @@ static void pieces_are_zeros_and_apart(void **state)
 
 /* A process has some 65,000 mappings at most. Users of the daemon choose which
  * of their keys go, and must not use these up. */
-static void holes_cost_no_mappings(void **state)
+TEST(holes_cost_no_mappings)
 {
     static uint8_t *keys[KEYS];
     warprsa_secret_pool pool;
@@ -268,7 +268,7 @@ static int as_a_child(uint8_t *piece, uint8_t *mapped)
     return own != NULL && locked_kib() == 512 ? 0 : 4;
 }
 
-static void children_have_none(void **state)
+TEST(children_have_none)
 {
     warprsa_secret_pool pool;
     uint8_t *piece, *mapped;
@@ -294,16 +294,4 @@ static void children_have_none(void **state)
     warprsa_secret_pool_free(&pool);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_kernel_is_told),
-        cmocka_unit_test(locks_within_the_limit),
-        cmocka_unit_test(works_without_locking),
-        cmocka_unit_test(pieces_are_zeros_and_apart),
-        cmocka_unit_test(holes_cost_no_mappings),
-        cmocka_unit_test(children_have_none),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -35,7 +35,7 @@ static void read_text(warprsa_subuids *subuids, const char *text)
     assert_int_equal(unlink(path), 0);
 }
 
-static void whose(void **state)
+TEST(whose)
 {
     warprsa_subuids subuids;
 
@@ -60,7 +60,7 @@ static void whose(void **state)
     assert_int_equal(warprsa_subuids_owner(&subuids, 100000), 100000);
 }
 
-static void lines_that_say_nothing(void **state)
+TEST(lines_that_say_nothing)
 {
     warprsa_subuids subuids;
 
@@ -74,7 +74,7 @@ static void lines_that_say_nothing(void **state)
     warprsa_subuids_free(&subuids);
 }
 
-static void no_file(void **state)
+TEST(no_file)
 {
     warprsa_subuids subuids = {0};
 
@@ -87,13 +87,4 @@ static void no_file(void **state)
     assert_null(subuids.ranges);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whose),
-        cmocka_unit_test(lines_that_say_nothing),
-        cmocka_unit_test(no_file),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -71,7 +71,7 @@ static unsigned cpus(void)
     return warprsa_cgroup_cpus(self, root);
 }
 
-static void quotas_are_found(void **state)
+TEST(quotas_are_found)
 {
     char path[256];
 
@@ -94,7 +94,7 @@ static void quotas_are_found(void **state)
     assert_int_equal(cpus(), 1);
 }
 
-static void the_narrowest_counts(void **state)
+TEST(the_narrowest_counts)
 {
     write_file("a/b/cpu.max", "400000 100000\n");
     write_file("a/cpu.max", "300000 100000\n");
@@ -105,7 +105,7 @@ static void the_narrowest_counts(void **state)
     assert_int_equal(cpus(), 2);
 }
 
-static void nonsense_is_no_quota(void **state)
+TEST(nonsense_is_no_quota)
 {
     static const char *const texts[] = {
         "",
@@ -127,7 +127,7 @@ static void nonsense_is_no_quota(void **state)
 }
 
 /* In a child, since the affinity is the process's. */
-static void the_affinity_counts(void **state)
+TEST(the_affinity_counts)
 {
     pid_t child = fork();
     int status;
@@ -152,14 +152,4 @@ static void the_affinity_counts(void **state)
     assert_true(warprsa_usable_cpus() >= 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quotas_are_found),
-        cmocka_unit_test(the_narrowest_counts),
-        cmocka_unit_test(nonsense_is_no_quota),
-        cmocka_unit_test(the_affinity_counts),
-    };
-
-    return cmocka_run_group_tests(tests, make_root, remove_root);
-}
+RUN_TESTS(make_root, remove_root)

@@ -64,7 +64,7 @@ static unsigned all_bytes(void)
     return __builtin_cpu_supports("avx") ? 16 * 32 : 16 * 16;
 }
 
-static void all_registers_are_wiped(void **state)
+TEST(all_registers_are_wiped)
 {
     assert_int_equal(secret_bytes(false), all_bytes());
     assert_int_equal(secret_bytes(true), 0);
@@ -77,11 +77,4 @@ static void all_registers_are_wiped(void **state)
 }
 #endif
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_registers_are_wiped),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -197,7 +197,7 @@ static int status_of(pid_t child)
 /* A thousand connections wait that have been closed, each with CONNECT in it as
  * often as there is room. Who comes after them gets a session in the round in
  * which it is accepted. */
-static void dead_connections(void **state)
+TEST_IN(dead_connections, setup, teardown)
 {
     pid_t child;
     raw_client x;
@@ -230,7 +230,7 @@ static void take_offer(int fd)
 
 /* Many sessions were offered over a connection that ends: they are freed one in
  * a round. */
-static void many_offers(void **state)
+TEST_IN(many_offers, setup, teardown)
 {
     pid_t child = fork();
 
@@ -256,12 +256,4 @@ static void many_offers(void **state)
     pthread_mutex_unlock(&lock);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(dead_connections, setup, teardown),
-        cmocka_unit_test_setup_teardown(many_offers, setup, teardown),
-    };
-
-    return cmocka_run_group_tests_name("acceptor", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -56,7 +56,7 @@ static void is_disconnected_for_it(raw_client *x, unsigned broken_before)
 }
 
 /* What a client may not send over its control connection: types, and bytes. */
-static void on_the_control_connection(void **state)
+TEST_IN(on_the_control_connection, setup, teardown)
 {
     static const warprsa_message bad[] = {
         {.version = WARPRSA_PROTOCOL, .type = 0},
@@ -93,7 +93,7 @@ static void on_the_control_connection(void **state)
 }
 
 /* Both sides say which versions they are of. */
-static void another_version(void **state)
+TEST_IN(another_version, setup, teardown)
 {
     const warprsa_message theirs = {.version = WARPRSA_PROTOCOL + 1,
                                     .type = WARPRSA_MESSAGE_CONNECT};
@@ -121,7 +121,7 @@ static void another_version(void **state)
     warprsa_control_connection_close(&control_connection);
 }
 
-static void messages_out_of_place(void **state)
+TEST_IN(messages_out_of_place, setup, teardown)
 {
     static const warprsa_shm_message bad[] = {
         {.type = 0},
@@ -149,7 +149,7 @@ static void messages_out_of_place(void **state)
 
 /* A session is attached once, and over the control connection that was offered
  * it; a number that is of no offer any more means nothing. */
-static void attached_twice_or_by_others(void **state)
+TEST_IN(attached_twice_or_by_others, setup, teardown)
 {
     raw_client x, y;
 
@@ -170,7 +170,7 @@ static void attached_twice_or_by_others(void **state)
     raw_client_leave(&y);
 }
 
-static void slots_that_are_not_there(void **state)
+TEST_IN(slots_that_are_not_there, setup, teardown)
 {
     static const uint32_t slots[] = {16, 17, 4096, UINT32_MAX};
 
@@ -184,7 +184,7 @@ static void slots_that_are_not_there(void **state)
     }
 }
 
-static void a_slot_submitted_twice(void **state)
+TEST_IN(a_slot_submitted_twice, setup, teardown)
 {
     unsigned broken = test_server_broken(&s);
     raw_client x;
@@ -201,7 +201,7 @@ static void a_slot_submitted_twice(void **state)
 
 /* The rest of these are refused, not disconnected: an honest client may meet
  * them at some limit. */
-static void requests_with_others_keys(void **state)
+TEST_IN(requests_with_others_keys, setup, teardown)
 {
     static const uint32_t handles[][2] = {
         {3, 4},  {3, 6},  {3, 0},          {2, 5}, {0, 1},
@@ -244,7 +244,7 @@ static void requests_with_others_keys(void **state)
     raw_client_leave(&x);
 }
 
-static void requests_that_do_not_fit(void **state)
+TEST_IN(requests_that_do_not_fit, setup, teardown)
 {
     static const uint32_t bytes[] = {0, 1, 127, 129, 256, 512, 513, UINT32_MAX};
     warprsa_private_key key = fake_key(WARPRSA_CLASS_1024, 1);
@@ -275,7 +275,7 @@ static void requests_that_do_not_fit(void **state)
 }
 
 /* To change a request after it was submitted changes nothing: it was copied. */
-static void a_request_changed_under_way(void **state)
+TEST_IN(a_request_changed_under_way, setup, teardown)
 {
     fake_request expected;
     raw_client x;
@@ -297,7 +297,7 @@ static void a_request_changed_under_way(void **state)
 }
 
 /* Random bytes all over the shared memory, again and again. */
-static void scribbling(void **state)
+TEST_IN(scribbling, setup, teardown)
 {
     unsigned seed = 1;
 
@@ -322,7 +322,7 @@ static void scribbling(void **state)
 
 /* The file keeps its size and its memory, so that nothing the client does makes
  * the daemon's own accesses fail. */
-static void the_shm_cannot_be_taken_away(void **state)
+TEST_IN(the_shm_cannot_be_taken_away, setup, teardown)
 {
     raw_client x;
 
@@ -347,7 +347,7 @@ static void the_shm_cannot_be_taken_away(void **state)
 
 /* The daemon does not wait for a client that never reads its notifier, be its
  * end in blocking mode or not. */
-static void a_notifier_that_is_never_read(void **state)
+TEST_IN(a_notifier_that_is_never_read, setup, teardown)
 {
     raw_client x;
     int end;
@@ -367,7 +367,7 @@ static void a_notifier_that_is_never_read(void **state)
     raw_client_leave(&x);
 }
 
-static void one_that_dies_holding_slots(void **state)
+TEST_IN(one_that_dies_holding_slots, setup, teardown)
 {
     raw_client x;
 
@@ -389,7 +389,7 @@ static void one_that_dies_holding_slots(void **state)
     assert_int_equal(s.queue_config.counters->batch_operations, 2);
 }
 
-static void as_many_control_connections_as_allowed(void **state)
+TEST_IN(as_many_control_connections_as_allowed, setup, teardown)
 {
     warprsa_control_connection control_connections[16];
     char why[256], byte;
@@ -411,7 +411,7 @@ static void as_many_control_connections_as_allowed(void **state)
 
 /* Without descriptors left no new client gets in, and those that are in go
  * on. */
-static void out_of_descriptors(void **state)
+TEST_IN(out_of_descriptors, setup, teardown)
 {
     struct rlimit before, tight;
     test_client late;
@@ -434,27 +434,4 @@ static void out_of_descriptors(void **state)
     test_client_close(&late);
 }
 
-#define ATTACK(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ATTACK(on_the_control_connection),
-        ATTACK(another_version),
-        ATTACK(messages_out_of_place),
-        ATTACK(attached_twice_or_by_others),
-        ATTACK(slots_that_are_not_there),
-        ATTACK(a_slot_submitted_twice),
-        ATTACK(requests_with_others_keys),
-        ATTACK(requests_that_do_not_fit),
-        ATTACK(a_request_changed_under_way),
-        ATTACK(scribbling),
-        ATTACK(the_shm_cannot_be_taken_away),
-        ATTACK(a_notifier_that_is_never_read),
-        ATTACK(one_that_dies_holding_slots),
-        ATTACK(as_many_control_connections_as_allowed),
-        ATTACK(out_of_descriptors),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

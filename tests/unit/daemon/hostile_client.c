@@ -156,7 +156,7 @@ static void skip_under_emulator(void)
 }
 
 /* Where the kernel can keep descriptors out, the client can't send any. */
-static void descriptors_kept_out(void **state)
+TEST_IN(descriptors_kept_out, setup, teardown)
 {
     warprsa_control_connection control;
     socklen_t length = sizeof(int);
@@ -176,7 +176,7 @@ static void descriptors_kept_out(void **state)
 }
 
 /* All that a client has of the daemon's but the control connection. */
-static void nothing_can_be_sent_to_a_session(void **state)
+TEST_IN(nothing_can_be_sent_to_a_session, setup, teardown)
 {
     static const int on = 1;
     raw_client x;
@@ -200,7 +200,7 @@ static void nothing_can_be_sent_to_a_session(void **state)
 
 /* A descriptor more than the protocol has: the control connection ends with one
  * line of the log, and nothing is received. */
-static void a_descriptor_too_many(void **state)
+TEST_IN(a_descriptor_too_many, setup, teardown)
 {
     warprsa_control_connection control;
     char why[256];
@@ -254,7 +254,7 @@ static int have_one_left(int listener, const struct sockaddr_in *to, bool waits,
 
 /* More of them than there are seats: some connections are refused, and closed
  * with the message still unread. */
-static void sockets_that_linger(void **state)
+TEST_IN(sockets_that_linger, setup, teardown)
 {
     const uint64_t since_ns = warprsa_clock_ns();
     struct sockaddr_in address;
@@ -287,7 +287,7 @@ static void sockets_that_linger(void **state)
 }
 
 /* Notifiers that are asked for, again and again, and never received. */
-static void notifiers_not_received(void **state)
+TEST_IN(notifiers_not_received, setup, teardown)
 {
     warprsa_shm_message asked = {.type = WARPRSA_SHM_NOTIFIER, .number = 1};
     raw_client x;
@@ -308,7 +308,7 @@ static void notifiers_not_received(void **state)
 
 /* A process that has died leaves its WELCOME behind, to others of its program,
  * who get it in place of their own; or, after a while, find it ended. */
-static void replies_left_behind(void **state)
+TEST_IN(replies_left_behind, setup, teardown)
 {
     const struct timespec longer_than_an_offer = {6, 0};
     warprsa_message wanted = {.slots = 16, .keys = 16, .notifiers = 64};
@@ -347,7 +347,7 @@ static bool open_as(uid_t uid, warprsa_control_connection *control)
 }
 
 /* Whoever uses a control connection, its maker's seats are taken. */
-static void the_quota_of_who_connected(void **state)
+TEST_IN(the_quota_of_who_connected, setup, teardown)
 {
     warprsa_message wanted = {.slots = 16, .keys = 16, .notifiers = 64};
     warprsa_control_connection control;
@@ -399,7 +399,7 @@ static bool went_before_the_reply(void)
 }
 
 /* The log tells a client that no longer waits from one that gets nothing. */
-static void gone_before_the_reply(void **state)
+TEST_IN(gone_before_the_reply, setup, teardown)
 {
     WAIT_UNTIL(went_before_the_reply());
     others_are_served(warprsa_clock_ns());
@@ -421,7 +421,7 @@ static void cause_a_line(uid_t uid)
 
 /* The log does not grow as fast as a client likes, counts what it lacks, and
  * has what another user does beside that. */
-static void lines_of_the_log(void **state)
+TEST_IN(lines_of_the_log, setup, teardown)
 {
     unsigned before;
 
@@ -453,7 +453,7 @@ static void keep_line(void *arg, int level, const char *line)
 }
 
 /* A name may be the gateway's invention. */
-static void a_line_in_a_line_of_the_log(void **state)
+TEST(a_line_in_a_line_of_the_log)
 {
     char line[64] = "";
     const warprsa_server_config config = {
@@ -467,22 +467,4 @@ static void a_line_in_a_line_of_the_log(void **state)
     warprsa_server_context_free(&context);
 }
 
-#define ATTACK(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ATTACK(descriptors_kept_out),
-        ATTACK(nothing_can_be_sent_to_a_session),
-        ATTACK(a_descriptor_too_many),
-        ATTACK(sockets_that_linger),
-        ATTACK(notifiers_not_received),
-        ATTACK(replies_left_behind),
-        ATTACK(the_quota_of_who_connected),
-        ATTACK(gone_before_the_reply),
-        ATTACK(lines_of_the_log),
-        cmocka_unit_test(a_line_in_a_line_of_the_log),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

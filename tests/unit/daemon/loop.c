@@ -234,7 +234,7 @@ static void crowd_leaves(void)
 }
 
 /* A few sessions begin in a round. */
-static void arrivals(void **state)
+TEST_IN(arrivals, setup, teardown)
 {
     unsigned before = loop->host.sessions;
 
@@ -250,7 +250,7 @@ static void arrivals(void **state)
 
 /* However many sessions a user has messages in, some of one session's are read
  * until the other user has its turn. */
-static void messages_of_a_crowd(void **state)
+TEST_IN(messages_of_a_crowd, setup, teardown)
 {
     enum {
         EACH = 20,
@@ -286,7 +286,7 @@ static void messages_of_a_crowd(void **state)
 
 /* Nor are more read for a request whose key none of them brings. It waits for
  * those that were there before it, and is refused. */
-static void messages_that_a_request_waits_for(void **state)
+TEST_IN(messages_that_a_request_waits_for, setup, teardown)
 {
     client *c = &crowd[0];
     unsigned rounds = 0;
@@ -316,7 +316,7 @@ static void messages_that_a_request_waits_for(void **state)
 
 /* One user's answers, of a whole batch, are given in several rounds; the other
  * user's in the first. */
-static void answers_of_a_batch(void **state)
+TEST_IN(answers_of_a_batch, setup, teardown)
 {
     enum {
         MANY = 3 * ANSWERS,
@@ -351,7 +351,7 @@ static void answers_of_a_batch(void **state)
 }
 
 /* What a session has is given back in parts, once its client has gone. */
-static void one_that_leaves_much(void **state)
+TEST_IN(one_that_leaves_much, setup, teardown)
 {
     client *c = &crowd[0];
     const _Atomic uint64_t *keys = &queue_config.counters->keys;
@@ -408,7 +408,7 @@ static unsigned count_open(void)
 
 /* A process with a hundred sessions ends: one of them is ended in a round, so
  * that another user's turn is never further off. */
-static void a_crowd_that_leaves(void **state)
+TEST_IN(a_crowd_that_leaves, setup, teardown)
 {
     unsigned before;
 
@@ -425,7 +425,7 @@ static void a_crowd_that_leaves(void **state)
 }
 
 /* Requests that nobody waits for are withdrawn in parts. */
-static void one_that_leaves_requests(void **state)
+TEST_IN(one_that_leaves_requests, setup, teardown)
 {
     enum {
         MANY = 300,
@@ -457,7 +457,7 @@ static void one_that_leaves_requests(void **state)
 /* Requests that are answered when their client leaves, of which the loop has
  * yet to hear, keep the session until then. Their turns go on longer than those
  * for all else that the session leaves. */
-static void one_that_leaves_answers(void **state)
+TEST_IN(one_that_leaves_answers, setup, teardown)
 {
     enum {
         MANY = 3 * ANSWERS,
@@ -493,7 +493,7 @@ static unsigned count_shown(void)
 
 /* A change of the queue's state is shown to a few sessions in a round, and to
  * all of them in the end. */
-static void a_change_of_state(void **state)
+TEST_IN(a_change_of_state, setup, teardown)
 {
     unsigned shown;
 
@@ -519,22 +519,4 @@ static void a_change_of_state(void **state)
     settle();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(arrivals, setup, teardown),
-        cmocka_unit_test_setup_teardown(messages_of_a_crowd, setup, teardown),
-        cmocka_unit_test_setup_teardown(messages_that_a_request_waits_for,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(answers_of_a_batch, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_that_leaves_much, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_crowd_that_leaves, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_that_leaves_requests, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(one_that_leaves_answers, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_change_of_state, setup, teardown),
-    };
-
-    return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

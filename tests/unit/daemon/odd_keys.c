@@ -212,7 +212,7 @@ static void is_refused(const warprsa_private_key *key)
 
 /* Those that warprsa_key_class() sees through, and those whose numbers do not
  * belong together, which the engine finds out. */
-static void keys_that_no_engine_takes(void **state)
+TEST(keys_that_no_engine_takes)
 {
     static const uint32_t lengths[] = {0,   1,   BYTES - 1, BYTES + 1,
                                        512, 513, UINT32_MAX};
@@ -268,7 +268,7 @@ static void keys_that_no_engine_takes(void **state)
 }
 
 /* A key that only the check of each result shows to be wrong. */
-static void a_key_with_a_wrong_exponent(void **state)
+TEST(a_key_with_a_wrong_exponent)
 {
     warprsa_private_key key = good;
 
@@ -283,7 +283,7 @@ static void a_key_with_a_wrong_exponent(void **state)
 
 /* 1 to any power is 1, which passes the check; an engine that blinds computes
  * the power of something else. The device is not to blame. */
-static void an_input_that_any_exponent_fits(void **state)
+TEST(an_input_that_any_exponent_fits)
 {
     const warprsa_shm_message no_more = {.type = WARPRSA_SHM_KEY_FREE,
                                          .number = 1};
@@ -310,7 +310,7 @@ static void an_input_that_any_exponent_fits(void **state)
 }
 
 /* The same client has its operations computed with a key that is one. */
-static void a_good_key_after_that(void **state)
+TEST(a_good_key_after_that)
 {
     bring(&hostile, 3, &good);
     assert_int_equal(operate(&hostile, 3), WARPRSA_DONE);
@@ -318,14 +318,4 @@ static void a_good_key_after_that(void **state)
     assert_int_equal(broken, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_that_no_engine_takes),
-        cmocka_unit_test(a_key_with_a_wrong_exponent),
-        cmocka_unit_test(an_input_that_any_exponent_fits),
-        cmocka_unit_test(a_good_key_after_that),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

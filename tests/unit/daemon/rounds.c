@@ -28,7 +28,7 @@ static void start(void)
 
 /* One owner's hundreds of things are always ready: the other one's single thing
  * has a turn in each round, and never waits for more than one of them. */
-static void one_turn_each(void **state)
+TEST(one_turn_each)
 {
     unsigned turns_of_hostile = 0, turns_of_honest = 0;
 
@@ -53,7 +53,7 @@ static void one_turn_each(void **state)
 }
 
 /* All things of an owner come in turn. */
-static void in_order(void **state)
+TEST(in_order)
 {
     start();
     for (unsigned i = 0; i < 5; i++)
@@ -71,7 +71,7 @@ static void in_order(void **state)
 }
 
 /* Things go within a round, the next one too. */
-static void removed_within(void **state)
+TEST(removed_within)
 {
     start();
     for (unsigned i = 0; i < 4; i++)
@@ -87,7 +87,7 @@ static void removed_within(void **state)
 }
 
 /* What comes within a round has its turn in the next one, whoever's it is. */
-static void added_within(void **state)
+TEST(added_within)
 {
     start();
     warprsa_rounds_add(&rounds, &crowd[0], HOSTILE);
@@ -104,7 +104,7 @@ static void added_within(void **state)
 
 /* An owner's first thing goes, or one of the others: the rest keeps its order
  * and the owner its turn in this round. */
-static void removed_of_one_owner(void **state)
+TEST(removed_of_one_owner)
 {
     start();
     warprsa_rounds_add(&rounds, &honest, HONEST);
@@ -124,7 +124,7 @@ static void removed_of_one_owner(void **state)
 }
 
 /* All owners have a turn in each round, however many there are. */
-static void many_owners(void **state)
+TEST(many_owners)
 {
     unsigned turns = 0;
 
@@ -141,7 +141,7 @@ static void many_owners(void **state)
 }
 
 /* Whoever takes all that it gets leaves as much for others, and these again. */
-static void a_part_is_left(void **state)
+TEST(a_part_is_left)
 {
     warprsa_user_quota quota;
 
@@ -163,17 +163,4 @@ static void a_part_is_left(void **state)
     warprsa_user_quota_free(&quota);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_turn_each),
-        cmocka_unit_test(in_order),
-        cmocka_unit_test(added_within),
-        cmocka_unit_test(removed_within),
-        cmocka_unit_test(removed_of_one_owner),
-        cmocka_unit_test(many_owners),
-        cmocka_unit_test(a_part_is_left),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -92,7 +92,7 @@ static uint64_t reason(warprsa_cpu_reason reason)
     return g.counters->cpu_reason[reason];
 }
 
-static void operations_are_answered_and_counted(void **state)
+TEST_IN(operations_are_answered_and_counted, begin, end)
 {
     test_client_open(&g, &s, LONG_MS);
     WAIT_UNTIL(test_client_is_ready(&g));
@@ -151,7 +151,7 @@ static void *operate_often(void *arg)
     return NULL;
 }
 
-static void many_threads_of_several_clients(void **state)
+TEST_IN(many_threads_of_several_clients, begin, end)
 {
     test_client clients[3];
     pthread_t threads[3 * THREADS];
@@ -242,7 +242,7 @@ static bool first_operations(pthread_barrier_t *barrier)
 /* None of them is told that there is no daemon while another one connects. Of a
  * daemon that finds no CPU for some 40 ms they are told so; then the round does
  * not count. */
-static void first_operations_of_many_threads(void **state)
+TEST_IN(first_operations_of_many_threads, begin, end)
 {
     pthread_barrier_t barrier;
 
@@ -254,7 +254,7 @@ static void first_operations_of_many_threads(void **state)
 
 /* Nor if the thread that connects, preempted in the middle of it, takes
  * long. */
-static void one_who_connects_slowly(void **state)
+TEST_IN(one_who_connects_slowly, begin, end_both)
 {
     open_client(LONG_MS);
     pthread_mutex_lock(&g.client->connect_lock);
@@ -263,7 +263,7 @@ static void one_who_connects_slowly(void **state)
     WAIT_UNTIL(test_client_is_ready(&g));
 }
 
-static void notifiers_wake(void **state)
+TEST_IN(notifiers_wake, begin, end)
 {
     warprsa_notifier notifiers[8];
     fake_request requests[8];
@@ -303,7 +303,7 @@ static void notifiers_wake(void **state)
 
 /* The router hears how long the daemon took, not when an event loop came for
  * the answer. */
-static void what_the_caller_does_meanwhile(void **state)
+TEST_IN(what_the_caller_does_meanwhile, begin_both, end_both)
 {
     const warprsa_size_class size = WARPRSA_CLASS_2048;
     const struct timespec nap = {0, 50000000};
@@ -339,7 +339,7 @@ static void what_the_caller_does_meanwhile(void **state)
 
 /* A GPU comes into use beside CPUs that serve already, or is lost, while the
  * daemon stays ready: its client routes by what there is. */
-static void a_client_knows_what_computes(void **state)
+TEST_IN(a_client_knows_what_computes, begin_both, end_both)
 {
     static warprsa_router router;
 
@@ -355,7 +355,7 @@ static void a_client_knows_what_computes(void **state)
 
 /* The longest name of a device, and all that is said of it, is known to its
  * client as a whole. */
-static void a_long_name_is_not_cut(void **state)
+TEST_IN(a_long_name_is_not_cut, reset, end_both)
 {
     static const char name[] =
         "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition (cuda 15, "
@@ -376,7 +376,7 @@ static void a_long_name_is_not_cut(void **state)
     assert_string_equal(text, wanted);
 }
 
-static void one_key_is_uploaded_once(void **state)
+TEST_IN(one_key_is_uploaded_once, begin, end)
 {
     warprsa_backend_key *first, *second, *other;
 
@@ -403,7 +403,7 @@ static void one_key_is_uploaded_once(void **state)
 
 /* The client counts an operation that the daemon's queue has refused under the
  * queue's reason. */
-static void why_the_queue_refused(void **state)
+TEST_IN(why_the_queue_refused, begin_both, end_both)
 {
     fake_request request;
 
@@ -415,7 +415,7 @@ static void why_the_queue_refused(void **state)
     assert_int_equal(reason(WARPRSA_CPU_ERROR), 0);
 }
 
-static void too_many_keys_of_one_client(void **state)
+TEST_IN(too_many_keys_of_one_client, begin_both, end_both)
 {
     warprsa_backend_key *keys[17];
     fake_request request;
@@ -446,7 +446,9 @@ static void gets_through(fake_request *request)
 
 /* A client with a request more than it has slots; its deadline is long gone
  * when the engine goes on. */
-static void full_and_slow(void **state)
+static beginning full_and_slow_beginning = {2, LONG_MS, 200};
+
+TEST_WITH(full_and_slow, begin_both, end_both, &full_and_slow_beginning)
 {
     fake_request requests[3];
 
@@ -469,7 +471,10 @@ static void full_and_slow(void **state)
     gets_through(&requests[2]);
 }
 
-static void the_daemons_deadline(void **state)
+static beginning the_daemons_deadline_beginning = {64, 200, LONG_MS};
+
+TEST_WITH(the_daemons_deadline, begin_both, end_both,
+          &the_daemons_deadline_beginning)
 {
     fake_request request;
     warprsa_notifier notifier;
@@ -487,7 +492,7 @@ static void the_daemons_deadline(void **state)
     backend->notifier_close(&notifier);
 }
 
-static void no_daemon_and_one_later(void **state)
+TEST_IN(no_daemon_and_one_later, begin, end_both)
 {
     fake_request request;
 
@@ -506,7 +511,7 @@ static void no_daemon_and_one_later(void **state)
 
 /* Requests under way are answered, later ones are refused; then another daemon
  * gets the same keys. */
-static void the_daemon_stops_and_comes_back(void **state)
+TEST_IN(the_daemon_stops_and_comes_back, begin_both, end_both)
 {
     fake_request request, late;
     warprsa_notifier notifier;
@@ -558,7 +563,7 @@ static bool stands_still(unsigned number)
 }
 
 /* Three times in a row, but on a machine that really stands still then. */
-static void a_machine_that_stood_still(void **state)
+TEST_IN(a_machine_that_stood_still, begin_both, end_both)
 {
     unsigned in_a_row = 0;
 
@@ -568,7 +573,10 @@ static void a_machine_that_stood_still(void **state)
 }
 
 /* An answer that nobody collects does not keep its slot for ever. */
-static void answers_nobody_comes_for(void **state)
+static beginning answers_nobody_comes_for_beginning = {2, LONG_MS, 100};
+
+TEST_WITH(answers_nobody_comes_for, begin_both, end_both,
+          &answers_nobody_comes_for_beginning)
 {
     fake_request requests[3];
 
@@ -584,7 +592,7 @@ static void answers_nobody_comes_for(void **state)
         WARPRSA_REFUSED);
 }
 
-static void no_more_clients_than_allowed(void **state)
+TEST_IN(no_more_clients_than_allowed, begin, end)
 {
     test_client clients[9];
 
@@ -602,7 +610,7 @@ static void no_more_clients_than_allowed(void **state)
 
 /* There would be room for more in all; and one more once one of them has
  * gone. */
-static void no_more_clients_of_one_user(void **state)
+TEST_IN(no_more_clients_of_one_user, begin, end)
 {
     warprsa_server_limits limits;
     test_client clients[4];
@@ -622,7 +630,7 @@ static void no_more_clients_of_one_user(void **state)
         test_client_close(&clients[i]);
 }
 
-static void seats_of_users(void **state)
+TEST(seats_of_users)
 {
     warprsa_user_quota quota;
 
@@ -670,7 +678,7 @@ static int in_child(void)
                : 1;
 }
 
-static void a_forked_child_has_its_own_connection(void **state)
+TEST_IN(a_forked_child_has_its_own_connection, begin_both, end_both)
 {
     pid_t child;
     int status = -1;
@@ -691,7 +699,7 @@ static void a_forked_child_has_its_own_connection(void **state)
 
 /* A program's event loop is not held for longer than it takes to see that the
  * daemon does not answer. */
-static void naps_end_soon_where_there_are_cpus(void **state)
+TEST(naps_end_soon_where_there_are_cpus)
 {
     const uint64_t nap_ns = WARPRSA_NAP_MS * WARPRSA_NS_PER_MS;
     warprsa_naps naps = {0};
@@ -775,7 +783,7 @@ static pid_t start_hanging(const char *path)
 
 /* A process without a session: its first operation waits for 100 naps, which
  * are 0.2 s, and no other one waits for any. */
-static void a_daemon_that_hangs_is_waited_for_once(void **state)
+TEST_IN(a_daemon_that_hangs_is_waited_for_once, reset, NULL)
 {
     warprsa_backend_key *key;
     fake_request request;
@@ -805,39 +813,4 @@ static void a_daemon_that_hangs_is_waited_for_once(void **state)
     assert_int_equal(rmdir(s.directory), 0);
 }
 
-int main(void)
-{
-#define TEST(name, set_up, tear_down)                                          \
-    cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define WITH(name, slots, server_ms, client_ms)                                \
-    cmocka_unit_test_prestate_setup_teardown(                                  \
-        name, begin_both, end_both,                                            \
-        &((beginning){slots, server_ms, client_ms}))
-    const struct CMUnitTest tests[] = {
-        TEST(operations_are_answered_and_counted, begin, end),
-        TEST(many_threads_of_several_clients, begin, end),
-        TEST(first_operations_of_many_threads, begin, end),
-        TEST(one_who_connects_slowly, begin, end_both),
-        TEST(notifiers_wake, begin, end),
-        TEST(what_the_caller_does_meanwhile, begin_both, end_both),
-        TEST(a_client_knows_what_computes, begin_both, end_both),
-        TEST(a_long_name_is_not_cut, reset, end_both),
-        TEST(one_key_is_uploaded_once, begin, end),
-        TEST(why_the_queue_refused, begin_both, end_both),
-        TEST(too_many_keys_of_one_client, begin_both, end_both),
-        WITH(full_and_slow, 2, LONG_MS, 200),
-        WITH(the_daemons_deadline, 64, 200, LONG_MS),
-        TEST(no_daemon_and_one_later, begin, end_both),
-        TEST(the_daemon_stops_and_comes_back, begin_both, end_both),
-        TEST(a_machine_that_stood_still, begin_both, end_both),
-        WITH(answers_nobody_comes_for, 2, LONG_MS, 100),
-        cmocka_unit_test(naps_end_soon_where_there_are_cpus),
-        cmocka_unit_test_setup(a_daemon_that_hangs_is_waited_for_once, reset),
-        TEST(no_more_clients_than_allowed, begin, end),
-        TEST(no_more_clients_of_one_user, begin, end),
-        cmocka_unit_test(seats_of_users),
-        TEST(a_forked_child_has_its_own_connection, begin_both, end_both),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

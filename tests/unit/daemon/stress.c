@@ -152,7 +152,7 @@ static bool all_are_back(honest_client *honest)
     return warprsa_server_clients(server.server) == HONEST;
 }
 
-static void hostile_beside_honest(void **state)
+TEST(hostile_beside_honest)
 {
     static honest_client honest[HONEST];
     static attacker hostile[HOSTILE];
@@ -195,11 +195,4 @@ static void hostile_beside_honest(void **state)
     test_server_close(&server);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hostile_beside_honest),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -200,7 +200,7 @@ static int teardown(void **state)
     return munmap(shared, sizeof(*shared));
 }
 
-static void a_killed_process_is_replaced_at_once(void **state)
+TEST_IN(a_killed_process_is_replaced_at_once, setup, teardown)
 {
     int status;
 
@@ -218,7 +218,7 @@ static void a_killed_process_is_replaced_at_once(void **state)
     assert_true(is_gone(serving(0)) && is_gone(serving(1)));
 }
 
-static void one_that_hangs_is_killed(void **state)
+TEST_IN(one_that_hangs_is_killed, setup, teardown)
 {
     shared->does[0] = HANGS;
     hang_ms = HANG_MS;
@@ -231,7 +231,7 @@ static void one_that_hangs_is_killed(void **state)
 
 /* The second time it ends at once, the third process starts a second later, and
  * who connects in between is turned away. */
-static void one_that_ends_again_and_again(void **state)
+TEST_IN(one_that_ends_again_and_again, setup, teardown)
 {
     struct sockaddr_un address;
     socklen_t length = sizeof(address);
@@ -257,7 +257,7 @@ static void one_that_ends_again_and_again(void **state)
     (void)end_supervisor(SIGTERM);
 }
 
-static void told_to_end_in_a_pause(void **state)
+TEST_IN(told_to_end_in_a_pause, setup, teardown)
 {
     int status;
 
@@ -271,7 +271,7 @@ static void told_to_end_in_a_pause(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
 }
 
-static void one_that_was_never_ready_ends_the_daemon(void **state)
+TEST_IN(one_that_was_never_ready_ends_the_daemon, setup, teardown)
 {
     int status = -1;
 
@@ -284,7 +284,7 @@ static void one_that_was_never_ready_ends_the_daemon(void **state)
 }
 
 /* After that it is tried again for ever. */
-static void one_that_is_no_longer_ready_does_not(void **state)
+TEST_IN(one_that_is_no_longer_ready_does_not, setup, teardown)
 {
     int status;
 
@@ -296,7 +296,7 @@ static void one_that_is_no_longer_ready_does_not(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
 }
 
-static void a_killed_supervisor_leaves_nothing(void **state)
+TEST_IN(a_killed_supervisor_leaves_nothing, setup, teardown)
 {
     supervise();
     (void)serving(0);
@@ -304,7 +304,7 @@ static void a_killed_supervisor_leaves_nothing(void **state)
     WAIT_UNTIL(is_gone(serving(0)));
 }
 
-static void a_hangup_is_for_both(void **state)
+TEST_IN(a_hangup_is_for_both, setup, teardown)
 {
     supervise();
     (void)serving(0);
@@ -314,25 +314,4 @@ static void a_hangup_is_for_both(void **state)
     (void)end_supervisor(SIGTERM);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_killed_process_is_replaced_at_once,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(one_that_hangs_is_killed, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(one_that_ends_again_and_again, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(told_to_end_in_a_pause, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(
-            one_that_was_never_ready_ends_the_daemon, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_that_is_no_longer_ready_does_not,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(a_killed_supervisor_leaves_nothing,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(a_hangup_is_for_both, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

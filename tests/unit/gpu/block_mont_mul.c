@@ -210,7 +210,7 @@ static void products(const number_view *view, uint64_t seed, unsigned *wrong)
     }
 }
 
-static void products_are_right(void **state)
+TEST(products_are_right)
 {
     /* The same number at every test scale: with fewer, no carry would take a
      * sample beyond its range, which a later test looks for. */
@@ -298,7 +298,7 @@ static void squares(const number_view *view, int pattern, unsigned *wrong)
     }
 }
 
-static void samples_far_out_and_squares(void **state)
+TEST(samples_far_out_and_squares)
 {
     const unsigned count = module_context_scaled(4 * MODULI);
     unsigned wrong = 0;
@@ -330,7 +330,7 @@ static void put_any(warprsa_number *to, const BIGNUM *value,
 }
 
 /* a mod P for -2P < a < 4P. */
-static void reductions(void **state)
+TEST(reductions)
 {
     random_stream stream = {number_seed()};
 
@@ -419,19 +419,9 @@ static void modexp(const number_view *view, uint64_t seed, unsigned *wrong)
         assert_true(table[i] == 0);
 }
 
-static void modexps(void **state)
+TEST(modexps)
 {
     number_cases_in_pairs(modexp, module_context_scaled(MODEXPS));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_right),
-        cmocka_unit_test(samples_far_out_and_squares),
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(modexps),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -50,7 +50,7 @@ static uint8_t *make_bytes(size_t length, random_stream *stream)
     return bytes;
 }
 
-static void bytes_to_samples_and_back(void **state)
+TEST(bytes_to_samples_and_back)
 {
     for (size_t length = LENGTH_MIN; length <= LENGTH_MAX; length++) {
         random_stream stream = {number_seed() + length};
@@ -75,7 +75,7 @@ static void bytes_to_samples_and_back(void **state)
 
 /* As many samples as the class has, in an allocation of exactly that size:
  * nothing beyond is read, and what would be beyond reads as zero. */
-static void bytes_of_a_class(void **state)
+TEST(bytes_of_a_class)
 {
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         number_view view = number_view_of(2 * size + 1);
@@ -119,7 +119,7 @@ static warprsa_sample_t cut_of(const uint64_t *random, int i)
 
 /* r consists of the low bits of the random words, at least one bit fewer than
  * the prime has, and is odd. */
-static void blinding_factors_are_below_the_prime(void **state)
+TEST(blinding_factors_are_below_the_prime)
 {
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         number_view view = number_view_of(2 * size);
@@ -146,13 +146,4 @@ static void blinding_factors_are_below_the_prime(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_to_samples_and_back),
-        cmocka_unit_test(bytes_of_a_class),
-        cmocka_unit_test(blinding_factors_are_below_the_prime),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -75,7 +75,7 @@ static warprsa_kernel_timings candidates_all(void)
     return candidates;
 }
 
-static void measures(void **state)
+TEST(measures)
 {
     const warprsa_kernel_timings candidates = candidates_all();
     fake_device device = {.slower = 1};
@@ -103,7 +103,7 @@ static void measures(void **state)
 }
 
 /* A kernel that could never be chosen is run with one operation and no more. */
-static void leaves_out_the_hopeless(void **state)
+TEST(leaves_out_the_hopeless)
 {
     warprsa_kernel_timings candidates = {0}, timings;
     fake_device device = {.slower = 1}, both = {.slower = 1};
@@ -120,7 +120,7 @@ static void leaves_out_the_hopeless(void **state)
     assert_true(warprsa_kernel_timings_fit(&timings, &candidates, 1));
 }
 
-static void ends_in_time(void **state)
+TEST(ends_in_time)
 {
     const warprsa_kernel_timings candidates = candidates_all();
     warprsa_kernel_timings timings;
@@ -209,7 +209,7 @@ static warprsa_kernel_timings measured(void)
     return timings;
 }
 
-static void write_and_read(void **state)
+TEST_IN(write_and_read, make_directory, remove_directory)
 {
     const warprsa_kernel_timings timings = measured(),
                                  candidates = candidates_all();
@@ -242,7 +242,7 @@ static void write_and_read(void **state)
 }
 
 /* A file serves several devices. A device's old rows are removed. */
-static void several_devices(void **state)
+TEST_IN(several_devices, make_directory, remove_directory)
 {
     const warprsa_kernel_timings one = {
         1, {{WARPRSA_CLASS_2048, &few, 1000, 1, 2, 3}}};
@@ -258,7 +258,7 @@ static void several_devices(void **state)
     assert_text(wanted);
 }
 
-static void damaged_files(void **state)
+TEST_IN(damaged_files, make_directory, remove_directory)
 {
     static const char *const rows[] = {
         "2048 few 1000 1 2",
@@ -305,7 +305,7 @@ static void damaged_files(void **state)
 }
 
 /* A file that is not a calibration file is neither read nor replaced. */
-static void foreign_files(void **state)
+TEST_IN(foreign_files, make_directory, remove_directory)
 {
     const warprsa_kernel_timings timings = measured();
     char why[400], wanted[160], *large;
@@ -340,7 +340,7 @@ static void foreign_files(void **state)
 }
 
 /* Where nothing can be written, no half-written file is left. */
-static void directory_that_cannot_be_written(void **state)
+TEST_IN(directory_that_cannot_be_written, make_directory, remove_directory)
 {
     const warprsa_kernel_timings timings = measured();
     char why[400] = "", there[64];
@@ -358,7 +358,7 @@ static void directory_that_cannot_be_written(void **state)
     assert_int_equal(chmod(directory, 0700), 0);
 }
 
-static void place_taken_by_a_directory(void **state)
+TEST_IN(place_taken_by_a_directory, make_directory, remove_directory)
 {
     const warprsa_kernel_timings timings = measured();
     char why[400] = "";
@@ -383,7 +383,7 @@ static void note(void *arg, int level, const char *line)
     snprintf(l->text + length, sizeof(l->text) - length, "%s\n", line);
 }
 
-static void table_then_file_then_calibration(void **state)
+TEST_IN(table_then_file_then_calibration, make_directory, remove_directory)
 {
     const warprsa_kernel_timings candidates = candidates_all();
     fake_device device = {.slower = 1};
@@ -446,23 +446,4 @@ static void table_then_file_then_calibration(void **state)
     assert_int_equal(device.batches, 0);
 }
 
-#define IN_DIRECTORY(test)                                                     \
-    cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measures),
-        cmocka_unit_test(leaves_out_the_hopeless),
-        cmocka_unit_test(ends_in_time),
-        IN_DIRECTORY(write_and_read),
-        IN_DIRECTORY(several_devices),
-        IN_DIRECTORY(damaged_files),
-        IN_DIRECTORY(foreign_files),
-        IN_DIRECTORY(directory_that_cannot_be_written),
-        IN_DIRECTORY(place_taken_by_a_directory),
-        IN_DIRECTORY(table_then_file_then_calibration),
-    };
-
-    return cmocka_run_group_tests_name("gpu_calibration", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -145,7 +145,7 @@ static void normalise_case(const number_view *view, uint64_t seed,
             number_wrong(wrong, "normalise", view, seed);
 }
 
-static void normalise(void **state)
+TEST(normalise)
 {
     number_cases_in_views(normalise_case, module_context_scaled(CASES));
 }
@@ -206,7 +206,7 @@ static void subtract_case(const number_view *view, uint64_t seed,
             number_wrong(wrong, "subtract", view, seed);
 }
 
-static void subtract(void **state)
+TEST(subtract)
 {
     number_cases_in_views(subtract_case, module_context_scaled(CASES));
 }
@@ -239,7 +239,7 @@ static void add_if_negative_case(const number_view *view, uint64_t seed,
             number_wrong(wrong, "add_if_negative", view, seed);
 }
 
-static void add_if_negative(void **state)
+TEST(add_if_negative)
 {
     number_cases_in_views(add_if_negative_case, module_context_scaled(CASES));
 }
@@ -283,7 +283,7 @@ static void add_case(const number_view *view, uint64_t seed, unsigned *wrong)
             number_wrong(wrong, "add", view, seed);
 }
 
-static void add(void **state)
+TEST(add)
 {
     number_cases_in_views(add_case, module_context_scaled(CASES));
 }
@@ -322,7 +322,7 @@ static void reduce_case(const number_view *view, uint64_t seed, unsigned *wrong)
             number_wrong(wrong, "reduce", view, seed);
 }
 
-static void reduce(void **state)
+TEST(reduce)
 {
     number_cases_in_views(reduce_case, module_context_scaled(CASES));
 }
@@ -345,18 +345,9 @@ static void choose_case(const number_view *view, uint64_t seed, unsigned *wrong)
     }
 }
 
-static void choose_either(void **state)
+TEST(choose_either)
 {
     number_cases_in_views(choose_case, module_context_scaled(CASES));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(normalise),       cmocka_unit_test(subtract),
-        cmocka_unit_test(add_if_negative), cmocka_unit_test(add),
-        cmocka_unit_test(reduce),          cmocka_unit_test(choose_either),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -10,7 +10,7 @@
 #include "gpu/engine.h"
 #include "gpu/known_answer.h"
 
-static void right_numbers(void **state)
+TEST(right_numbers)
 {
     warprsa_private_key key;
 
@@ -27,7 +27,7 @@ static void is_wrong_with(warprsa_private_key *key, uint8_t *number)
     number[WARPRSA_PRIME_BYTES_MAX - 1] ^= 2;
 }
 
-static void wrong_numbers(void **state)
+TEST(wrong_numbers)
 {
     warprsa_private_key key;
 
@@ -56,7 +56,7 @@ static void put(uint8_t *bytes, size_t size, const BIGNUM *number)
 
 /* A "prime" that is the product of two, with an exponent that is right for
  * these: without blinding every result is right. */
-static void a_prime_that_is_none(void **state)
+TEST(a_prime_that_is_none)
 {
     warprsa_private_key half, key;
     BN_CTX *ctx = BN_CTX_new();
@@ -95,13 +95,4 @@ static void a_prime_that_is_none(void **state)
     BN_CTX_free(ctx);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_numbers),
-        cmocka_unit_test(wrong_numbers),
-        cmocka_unit_test(a_prime_that_is_none),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -391,7 +391,7 @@ static bool abort_program(unsigned found[KINDS])
     return true;
 }
 
-static void no_dump_and_no_child_has_a_key(void **state)
+TEST(no_dump_and_no_child_has_a_key)
 {
     struct rlimit limit;
     unsigned in_core[KINDS];
@@ -418,7 +418,7 @@ static void no_dump_and_no_child_has_a_key(void **state)
 }
 
 /* The control: the same searches find what is not protected. */
-static void what_is_dumped_is_found(void **state)
+TEST(what_is_dumped_is_found)
 {
     unsigned in_core[KINDS];
 
@@ -429,7 +429,7 @@ static void what_is_dumped_is_found(void **state)
 }
 
 /* One line in the trace, for the second time that the key is asked for, too. */
-static void nothing_fails_where_nothing_can_be_locked(void **state)
+TEST(nothing_fails_where_nothing_can_be_locked)
 {
     const rlim_t nothing = 0;
     unsigned in_core[KINDS];
@@ -446,16 +446,10 @@ static void nothing_fails_where_nothing_can_be_locked(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_dump_and_no_child_has_a_key),
-        cmocka_unit_test(what_is_dumped_is_found),
-        cmocka_unit_test(nothing_fails_where_nothing_can_be_locked),
-    };
-
     if (argc > 1)
         return hold_a_key(strcmp(argv[1], "dumped") == 0);
     if (test_engine() == NULL)
         return TEST_SKIPPED;
     self = argv[0];
-    return cmocka_run_group_tests(tests, make_key, NULL);
+    return cmocka_run_group_tests(unit_tests, make_key, NULL);
 }

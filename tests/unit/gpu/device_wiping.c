@@ -223,7 +223,7 @@ static void nothing_secret_is_left(const key_recipe *recipe,
     made_key_free(&key);
 }
 
-static void of_a_usual_key(void **state)
+TEST(of_a_usual_key)
 {
     static const key_recipe recipe = {
         {PRIME_RANDOM, 1024}, {PRIME_RANDOM, 1023}, 65537};
@@ -232,7 +232,7 @@ static void of_a_usual_key(void **state)
 }
 
 /* There is no memory for such keys before there is one. */
-static void of_a_large_key(void **state)
+TEST(of_a_large_key)
 {
     static const key_recipe recipe = {
         {PRIME_DOWN, 3072}, {PRIME_UP, 3072}, 65537};
@@ -243,15 +243,11 @@ static void of_a_large_key(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_a_usual_key),
-        cmocka_unit_test(of_a_large_key),
-    };
     char why[160] = "not in this build";
 
     if (warprsa_engine_cuda()->count(why, sizeof(why)) == 0) {
         printf("skipped: %s\n", why);
         return TEST_SKIPPED;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(unit_tests, NULL, NULL);
 }

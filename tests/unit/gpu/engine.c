@@ -192,7 +192,7 @@ static void special_messages_of(int size)
     assert_int_equal(0, wrong);
 }
 
-static void special_messages(void **state)
+TEST(special_messages)
 {
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         special_messages_of(size);
@@ -226,7 +226,7 @@ static void answers_between_the_primes_of(made_key *key, size_t count)
     test_batch_free(&batch);
 }
 
-static void answers_between_the_primes(void **state)
+TEST(answers_between_the_primes)
 {
     int tried = 0;
 
@@ -276,7 +276,7 @@ static unsigned random_batch(int size, size_t count, unsigned stream_index)
  * in many of them. The host engine computes so many operations for the smallest
  * class only. The arithmetic of "ifma" computes eight at a time, however few
  * there are: it fills its vectors twice and begins a third. */
-static void batches_of_all_sizes(void **state)
+TEST(batches_of_all_sizes)
 {
     static const size_t sizes[] = {
         1,   2,    3,    4,    5,    7,    8,    9,    15,  16,  17,
@@ -303,21 +303,21 @@ static void batches_of_all_sizes(void **state)
 
 /* A batch with a single key, and after it a batch of another class on the same
  * stream: nothing of the first may be left for the second. */
-static void one_stream_many_classes(void **state)
+TEST(one_stream_many_classes)
 {
     for (unsigned turn = 0; turn < module_context_scaled(6); turn++)
         for (int size = WARPRSA_CLASS_LARGE - 1; size >= 0; size--)
             assert_int_equal(0, random_batch(size, 1 + (size_t)turn, 0));
 }
 
-static void self_test_passes_on_each_stream(void **state)
+TEST(self_test_passes_on_each_stream)
 {
     for (unsigned stream = 0; stream < 2; stream++)
         assert_int_equal(WARPRSA_OK, t.engine->self_test(t.device, stream));
 }
 
 /* All indices are taken; one is given back and is used again. */
-static void indices_of_keys(void **state)
+TEST(indices_of_keys)
 {
     uint32_t extra[KEYS_MAX - KEYS], none = 12345;
     made_key *of[KEYS];
@@ -346,7 +346,7 @@ static void indices_of_keys(void **state)
 }
 
 /* A key that is refused takes no index. */
-static void refused_keys_take_no_index(void **state)
+TEST(refused_keys_take_no_index)
 {
     warprsa_private_key even = keys[0].key, no_key = keys[0].key;
     uint32_t extra[KEYS_MAX - KEYS], none;
@@ -366,17 +366,7 @@ static void refused_keys_take_no_index(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(self_test_passes_on_each_stream),
-        cmocka_unit_test(special_messages),
-        cmocka_unit_test(answers_between_the_primes),
-        cmocka_unit_test(batches_of_all_sizes),
-        cmocka_unit_test(one_stream_many_classes),
-        cmocka_unit_test(indices_of_keys),
-        cmocka_unit_test(refused_keys_take_no_index),
-    };
-
     if (test_engine() == NULL)
         return TEST_SKIPPED;
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(unit_tests, set_up, tear_down);
 }

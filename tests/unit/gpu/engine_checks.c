@@ -148,7 +148,7 @@ static void one_batch_of_lies(int size, int bit)
 
 /* n is not p q, or nothing shows that p and q have no factor in common. Yet
  * results are checked modulo p and q. */
-static void wrong_moduli_are_refused(void **state)
+TEST(wrong_moduli_are_refused)
 {
     for (int size = 0; size < classes; size++)
         for (size_t part = LOADED; part < PARTS; part++)
@@ -161,7 +161,7 @@ static void wrong_moduli_are_refused(void **state)
             }
 }
 
-static void wrong_keys_are_withheld(void **state)
+TEST(wrong_keys_are_withheld)
 {
     for (int size = 0; size < classes; size++) {
         BIGNUM *const *v = keys[size].numbers.value;
@@ -181,7 +181,7 @@ static void wrong_keys_are_withheld(void **state)
 
 /* The result with a wrong dp, released, is right modulo q alone, and
  * gcd(s^e - m, n) = q: one such signature and the key is known. */
-static void a_wrong_half_would_factor_the_modulus(void **state)
+TEST(a_wrong_half_would_factor_the_modulus)
 {
     for (int size = 0; size < classes; size++) {
         made_key *key = &keys[size];
@@ -213,7 +213,7 @@ static void a_wrong_half_would_factor_the_modulus(void **state)
 /* n = pq, but the key's "primes" are p and q times others, and all its other
  * numbers fit these. The root modulo their product passes the check, yet it
  * is not below n. Such a key must not be taken. */
-static void primes_longer_than_the_modulus_are_refused(void **state)
+TEST(primes_longer_than_the_modulus_are_refused)
 {
     static const key_recipe inner = {
         {PRIME_RANDOM, 512}, {PRIME_DOWN, 512}, 17};
@@ -260,7 +260,7 @@ static void primes_longer_than_the_modulus_are_refused(void **state)
 
 /* There is no result without blinding factors, and the next batch is correct
  * again. */
-static void failing_random_source(void **state)
+TEST(failing_random_source)
 {
     for (int size = 0; size < classes; size++) {
         test_batch batch;
@@ -280,7 +280,7 @@ static void failing_random_source(void **state)
 }
 
 /* Zeros make the factor 1, all ones are as good a factor as any. */
-static void random_source_of_one_value(void **state)
+TEST(random_source_of_one_value)
 {
     for (int size = 0; size < classes; size++) {
         test_batch batch;
@@ -301,7 +301,7 @@ static void random_source_of_one_value(void **state)
 
 /* An engine may keep what blinds full batches of one key from one to the next:
  * more of them than one random factor is for, some others in between. */
-static void many_batches_of_one_key(void **state)
+TEST(many_batches_of_one_key)
 {
     for (int size = 0; size < classes; size++) {
         test_batch full, few;
@@ -322,17 +322,7 @@ static void many_batches_of_one_key(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_keys_are_withheld),
-        cmocka_unit_test(wrong_moduli_are_refused),
-        cmocka_unit_test(a_wrong_half_would_factor_the_modulus),
-        cmocka_unit_test(primes_longer_than_the_modulus_are_refused),
-        cmocka_unit_test(failing_random_source),
-        cmocka_unit_test(random_source_of_one_value),
-        cmocka_unit_test(many_batches_of_one_key),
-    };
-
     if (test_engine() == NULL)
         return TEST_SKIPPED;
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(unit_tests, set_up, tear_down);
 }

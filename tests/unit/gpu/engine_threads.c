@@ -142,7 +142,7 @@ static void *load_and_unload(void *arg)
     return NULL;
 }
 
-static void two_streams_and_changing_keys(void **state)
+TEST(two_streams_and_changing_keys)
 {
     pthread_t threads[STREAMS + 1];
 
@@ -163,7 +163,7 @@ static void two_streams_and_changing_keys(void **state)
 }
 
 /* Every index is free again, and none is given twice. */
-static void no_index_was_lost(void **state)
+TEST(no_index_was_lost)
 {
     uint32_t index[KEYS_MAX], none;
     const int left = KEYS_MAX - WARPRSA_CLASS_LARGE;
@@ -182,12 +182,7 @@ static void no_index_was_lost(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_streams_and_changing_keys),
-        cmocka_unit_test(no_index_was_lost),
-    };
-
     if (test_engine() == NULL)
         return TEST_SKIPPED;
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(unit_tests, set_up, tear_down);
 }

@@ -20,7 +20,7 @@ static void note(warprsa_eta *d, size_t count, uint64_t ns)
     warprsa_eta_note(d, WARPRSA_CLASS_2048, count, ns);
 }
 
-static void nothing_is_known(void **state)
+TEST(nothing_is_known)
 {
     warprsa_eta d = {0};
 
@@ -32,7 +32,7 @@ static void nothing_is_known(void **state)
 
 /* Each number of requests that there can be has its own time; far too many have
  * the last one's. */
-static void each_size_has_its_own(void **state)
+TEST(each_size_has_its_own)
 {
     warprsa_eta d = {0};
 
@@ -48,7 +48,7 @@ static void each_size_has_its_own(void **state)
 
 /* A batch takes 3 ms, then 1 ms. The thread that sleeps never sees less than
  * its own sleep, and still it finds out. */
-static void faster_ones_are_found_out(void **state)
+TEST(faster_ones_are_found_out)
 {
     warprsa_eta d = {0};
 
@@ -63,7 +63,7 @@ static void faster_ones_are_found_out(void **state)
 
 /* Now and then a batch waits for others on the device. The sleep then grows
  * only little. */
-static void slower_ones_count_little(void **state)
+TEST(slower_ones_count_little)
 {
     warprsa_eta d = {0};
 
@@ -78,7 +78,7 @@ static void slower_ones_count_little(void **state)
 }
 
 /* There is no sleep for a batch that takes no longer than a sleep is late. */
-static void short_ones_are_not_slept_for(void **state)
+TEST(short_ones_are_not_slept_for)
 {
     warprsa_eta d = {0};
 
@@ -86,23 +86,11 @@ static void short_ones_are_not_slept_for(void **state)
     assert_int_equal(sleep_of(&d, 1), 0);
 }
 
-static void asked_more_seldom_the_longer_it_takes(void **state)
+TEST(asked_more_seldom_the_longer_it_takes)
 {
     assert_in_range(warprsa_eta_pause(0), 1 * US, 50 * US);
     assert_in_range(warprsa_eta_pause(10 * MS), 100 * US, 200 * US);
     assert_in_range(warprsa_eta_pause(10000 * MS), 1 * MS, 1 * MS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_known),
-        cmocka_unit_test(each_size_has_its_own),
-        cmocka_unit_test(faster_ones_are_found_out),
-        cmocka_unit_test(slower_ones_count_little),
-        cmocka_unit_test(short_ones_are_not_slept_for),
-        cmocka_unit_test(asked_more_seldom_the_longer_it_takes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

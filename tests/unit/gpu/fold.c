@@ -58,7 +58,7 @@ static int tear_down(void **state)
 }
 
 /* No two digits share a offset, and none is outside. */
-static void every_digit_has_its_offset(void **state)
+TEST(every_digit_has_its_offset)
 {
     for (int size = 0; size < SIZES; size++) {
         const int limbs = limbs_of[size];
@@ -78,7 +78,7 @@ static void every_digit_has_its_offset(void **state)
 }
 
 /* Rows as the device makes them, from a prepared key, against BN_nnmod(). */
-static void rows_made_from_a_key(void **state)
+TEST(rows_made_from_a_key)
 {
     static const key_recipe recipes[SIZES] = {
         {{PRIME_DOWN, 1024}, {PRIME_UP, 1001}, 3},
@@ -141,7 +141,7 @@ static void check_columns(uint64_t *s, const double *m, const double *n,
     fold_columns_are_right(plain, m, n == NULL ? m : n, limbs, bn);
 }
 
-static void products(void **state)
+TEST(products)
 {
     random_stream stream = {number_seed()};
     const unsigned count = module_context_scaled(PRODUCTS);
@@ -200,7 +200,7 @@ static void folds_of(int limbs, random_stream *stream)
 
 /* The largest columns there can be, for a prime whose powers of two are any:
  * every byte and every digit at its most. */
-static void digit_sums_at_their_most(void **state)
+TEST(digit_sums_at_their_most)
 {
     for (int size = 0; size < SIZES; size++) {
         const int limbs = limbs_of[size];
@@ -242,7 +242,7 @@ static void digit_sums_at_their_most(void **state)
     }
 }
 
-static void folds(void **state)
+TEST(folds)
 {
     random_stream stream = {number_seed()};
     const unsigned primes = module_context_scaled(PRIMES);
@@ -271,7 +271,7 @@ static void reduce_one(int limbs)
 }
 
 /* Around multiples of the prime, small ones and the largest, and others. */
-static void reductions(void **state)
+TEST(reductions)
 {
     random_stream stream = {number_seed()};
     const unsigned count = module_context_scaled(REDUCTIONS);
@@ -289,7 +289,7 @@ static void reductions(void **state)
 }
 
 /* Differences of two numbers below the prime, negative ones, too. */
-static void differences(void **state)
+TEST(differences)
 {
     random_stream stream = {number_seed()};
 
@@ -313,7 +313,7 @@ static void differences(void **state)
 }
 
 /* Every message has a table of its own, and asks for another entry. */
-static void tables(void **state)
+TEST(tables)
 {
     static double entry[WARPRSA_FOLD_ENTRIES + 1][WARPRSA_MESSAGES][LIMBS_MAX];
     random_stream stream = {number_seed()};
@@ -356,18 +356,4 @@ static void tables(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_digit_has_its_offset),
-        cmocka_unit_test(rows_made_from_a_key),
-        cmocka_unit_test(digit_sums_at_their_most),
-        cmocka_unit_test(products),
-        cmocka_unit_test(folds),
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(differences),
-        cmocka_unit_test(tables),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

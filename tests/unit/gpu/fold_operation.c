@@ -49,7 +49,7 @@ static void run(void)
                      warprsa_shape_of((warprsa_size_class)w->key.size).limbs);
 }
 
-static void private_operations(void **state)
+TEST(private_operations)
 {
     static const key_recipe recipes[] = {
         {{PRIME_ONES, 1024}, {PRIME_RANDOM, 1024}, 65537},
@@ -102,7 +102,7 @@ static void power(BIGNUM *r, const BIGNUM *x, int which)
 /* Exponents that do not belong to e: the halves are still those of libcrypto,
  * and the check says that the whole is no root of m. The exponents' own
  * blinding adds multiples of p - 1, and with it, zero. */
-static void other_exponents(void **state)
+TEST(other_exponents)
 {
     static const key_recipe recipe = {
         {PRIME_RANDOM, 1024}, {PRIME_DOWN, 1023}, 65537};
@@ -140,7 +140,7 @@ static void other_exponents(void **state)
 }
 
 /* One wrong bit in one half's exponent: a factor for whoever got the result. */
-static void a_wrong_half_does_not_pass(void **state)
+TEST(a_wrong_half_does_not_pass)
 {
     static const key_recipe recipe = {
         {PRIME_RANDOM, 1024}, {PRIME_ONES, 1024}, 3};
@@ -148,13 +148,4 @@ static void a_wrong_half_does_not_pass(void **state)
     fold_wrong_half_does_not_pass(w, &recipe, 1, run, &stream);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(private_operations),
-        cmocka_unit_test(other_exponents),
-        cmocka_unit_test(a_wrong_half_does_not_pass),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

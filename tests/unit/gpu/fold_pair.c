@@ -108,7 +108,7 @@ static void check_columns(warprsa_fold_columns *s, const warprsa_fold_number *m,
     }
 }
 
-static void products(void **state)
+TEST(products)
 {
     static warprsa_fold_number m, n;
     static warprsa_fold_columns s;
@@ -168,7 +168,7 @@ static void folds_of(void)
         BN_free(expected[k]);
 }
 
-static void folds(void **state)
+TEST(folds)
 {
     const unsigned primes = module_context_scaled(PRIMES);
 
@@ -180,7 +180,7 @@ static void folds(void **state)
     }
 }
 
-static void reductions(void **state)
+TEST(reductions)
 {
     static warprsa_fold_number m, r;
     const unsigned count = module_context_scaled(REDUCTIONS);
@@ -211,7 +211,7 @@ static void reductions(void **state)
 }
 
 /* Differences of two numbers below the prime, negative ones, too. */
-static void differences(void **state)
+TEST(differences)
 {
     static warprsa_fold_number m, n, r;
 
@@ -245,7 +245,7 @@ static void differences(void **state)
 
 /* A table of numbers of all bits; each request asks for another entry,
  * and its parts for the same. */
-static void tables(void **state)
+TEST(tables)
 {
     static warprsa_fold_number entry[WARPRSA_FOLD_ENTRIES + 1], got;
     const int most = WARPRSA_FOLD_ENTRIES;
@@ -333,18 +333,18 @@ static void run_operations(void (*run)(void))
     }
 }
 
-static void private_operations(void **state)
+TEST(private_operations)
 {
     run_operations(run_whole);
 }
 
-static void cut_operations(void **state)
+TEST(cut_operations)
 {
     run_operations(run_cut);
 }
 
 /* One wrong bit in one half's exponent: a factor for whoever got the result. */
-static void a_wrong_half_does_not_pass(void **state)
+TEST(a_wrong_half_does_not_pass)
 {
     static const key_recipe recipe = {
         {PRIME_RANDOM, BITS}, {PRIME_ONES, BITS}, 3};
@@ -354,18 +354,4 @@ static void a_wrong_half_does_not_pass(void **state)
                                       half == 0 ? run_whole : run_cut, &stream);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(folds),
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(differences),
-        cmocka_unit_test(tables),
-        cmocka_unit_test(private_operations),
-        cmocka_unit_test(cut_operations),
-        cmocka_unit_test(a_wrong_half_does_not_pass),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -5,14 +5,11 @@
  * requests of a batch are put.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/support/unit_test.h"
 
 #include "gpu/kernels/fold_common/plan.h"
 #include "tests/unit/support/gpu_keys.h"
@@ -168,7 +165,7 @@ static void make_batch(size_t count, unsigned keys, random_stream *stream)
     }
 }
 
-static void batches(void **state)
+TEST(batches)
 {
     random_stream stream = {7};
     unsigned all = 0, some = 0, none = 0;
@@ -203,7 +200,7 @@ static void batches(void **state)
 
 /* What one more wave would cost is left to others: 17 keys in a batch that
  * fills a wave but for their odd ends. */
-static void odd_ends(void **state)
+TEST(odd_ends)
 {
     static const times t = {264, 9.2, 1};
     static const warprsa_fold_rule rule = {10, 1, 0, 1, predict, &t, 0};
@@ -223,7 +220,7 @@ static void odd_ends(void **state)
 
 /* Short items are folded where they take less than full ones and than others:
  * 20 keys of eleven tasks, three of which make a short item. */
-static void short_items(void **state)
+TEST(short_items)
 {
     static const times t = {1, 5, 10};
     const size_t count = 220;
@@ -246,7 +243,7 @@ static void short_items(void **state)
 
 /* Of two rules, the one whose choice is faster is taken, unless the batch has
  * more requests than its items may. */
-static void rules(void **state)
+TEST(rules)
 {
     static const times slow = {10, 5, 1}, fast = {1, 2, 1};
     const size_t count = 64;
@@ -272,7 +269,7 @@ static void rules(void **state)
 
 /* Odd ends that one rule leaves to others go to another rule if that is
  * faster. 8 keys of 70 tasks: a full item of each and six tasks more. */
-static void two_rules(void **state)
+TEST(two_rules)
 {
     static const times wide = {8, 4, 1}, narrow = {100, 2, 1},
                        slow = {100, 9, 1};
@@ -316,7 +313,7 @@ static int accepts_of(const key_recipe *recipe)
 }
 
 /* Lengths at both ends of what the bounds allow, and beyond. */
-static void lengths_of_primes(void **state)
+TEST(lengths_of_primes)
 {
     static const struct {
         key_recipe recipe;
@@ -340,7 +337,7 @@ static void lengths_of_primes(void **state)
 
 /* A key whose n is not p q, or whose qinv is not q's inverse, would pass a
  * check modulo the primes. */
-static void keys_that_lie(void **state)
+TEST(keys_that_lie)
 {
     static const key_recipe recipe = {
         {PRIME_DOWN, 1024}, {PRIME_ONES, 1024}, 65537};
@@ -357,14 +354,4 @@ static void keys_that_lie(void **state)
     made_key_free(&made);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches),       cmocka_unit_test(odd_ends),
-        cmocka_unit_test(rules),         cmocka_unit_test(short_items),
-        cmocka_unit_test(two_rules),     cmocka_unit_test(lengths_of_primes),
-        cmocka_unit_test(keys_that_lie),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -52,7 +52,7 @@ static unsigned queues_in_child(const char *value, bool threads,
     return WEXITSTATUS(status) & 0x7f;
 }
 
-static void one_thread_gets_all(void **state)
+TEST(one_thread_gets_all)
 {
     bool after = false;
 
@@ -63,7 +63,7 @@ static void one_thread_gets_all(void **state)
 }
 
 /* Nobody needs more for 8, and another thread may be reading it. */
-static void the_environment_stays(void **state)
+TEST(the_environment_stays)
 {
     bool after = true;
 
@@ -77,7 +77,7 @@ static void the_environment_stays(void **state)
 
 /* Whoever has set the variable is not overruled, except that fewer than 8 are
  * no reason to have fewer batches. */
-static void the_environment_decides(void **state)
+TEST(the_environment_decides)
 {
     static const struct {
         const char *value;
@@ -107,13 +107,4 @@ static void the_environment_decides(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_thread_gets_all),
-        cmocka_unit_test(the_environment_stays),
-        cmocka_unit_test(the_environment_decides),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -143,7 +143,7 @@ static void expect(eight *e, size_t count, unsigned wrong)
 
 /* Groups of 1 to 8, each lane with a key and an exponent of its own, and of one
  * key alone. */
-static void right_results_pass(void **state)
+TEST(right_results_pass)
 {
     random_stream stream = {1};
     eight e;
@@ -163,7 +163,7 @@ static void right_results_pass(void **state)
 
 /* 0, 1 and n - 1 are their own powers; beside them n and n + 1, whose powers
  * are the same. */
-static void numbers_at_the_edges(void **state)
+TEST(numbers_at_the_edges)
 {
     BIGNUM *output = BN_new();
     eight e;
@@ -200,7 +200,7 @@ static a_key *key_with_room(int size)
 }
 
 /* n more than the right number, where there is room, on either side. */
-static void numbers_above_n_are_refused(void **state)
+TEST(numbers_above_n_are_refused)
 {
     random_stream stream = {2};
     BIGNUM *number = BN_new();
@@ -227,7 +227,7 @@ static void numbers_above_n_are_refused(void **state)
 
 /* Each bit of a result, and of the input that it is held against, in one lane
  * after the other: that lane alone is refused. */
-static void each_bit_counts(void **state)
+TEST(each_bit_counts)
 {
     const size_t step = in_plain_c ? 37 : 1; /* plain C takes long */
     random_stream stream = {3};
@@ -254,7 +254,7 @@ static void each_bit_counts(void **state)
 }
 
 /* Any set of lanes, and results that were exchanged. */
-static void wrong_lanes_are_told_apart(void **state)
+TEST(wrong_lanes_are_told_apart)
 {
     random_stream stream = {4};
     eight e;
@@ -274,7 +274,7 @@ static void wrong_lanes_are_told_apart(void **state)
 }
 
 /* Of the large classes, and what is no key. */
-static void other_keys_are_refused(void **state)
+TEST(other_keys_are_refused)
 {
     const key_recipe recipe = {{PRIME_DOWN, 3072}, {PRIME_UP, 3072}, 65537};
     const unsigned distances[2] = {46, 7754};
@@ -298,14 +298,6 @@ static void other_keys_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_results_pass),
-        cmocka_unit_test(numbers_at_the_edges),
-        cmocka_unit_test(numbers_above_n_are_refused),
-        cmocka_unit_test(each_bit_counts),
-        cmocka_unit_test(wrong_lanes_are_told_apart),
-        cmocka_unit_test(other_keys_are_refused),
-    };
     char why[128];
 
     in_plain_c = getenv("WARPRSA_TEST_KERNEL") != NULL;
@@ -313,5 +305,5 @@ int main(void)
         printf("skipped: %s\n", why);
         return SKIPPED;
     }
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(unit_tests, set_up, tear_down);
 }

@@ -15,14 +15,14 @@
 #include "gpu/kernels/thread/thread_block.h"
 #include "gpu/select/candidates.h"
 
-static void first_takes_everything(void **state)
+TEST(first_takes_everything)
 {
     assert_non_null(warprsa_kernels[0]->at_once);
     for (int size = 0; size < WARPRSA_CLASSES; size++)
         assert_non_null(warprsa_kernels[0]->launch[size]);
 }
 
-static void int32_is_no_candidate(void **state)
+TEST(int32_is_no_candidate)
 {
     const warprsa_gpu gpu = {.sms = 1, .capability = 80};
     warprsa_kernel_timings candidates;
@@ -35,7 +35,7 @@ static void int32_is_no_candidate(void **state)
 /* A kernel that is launched in another shape has other timings;
  * bench/programs/kernel_select measures them. As long as the table has the old
  * timings, the device is calibrated when it is opened. */
-static void table_is_of_these_kernels(void **state)
+TEST(table_is_of_these_kernels)
 {
     static const struct {
         const char *device;
@@ -66,7 +66,7 @@ static void table_is_of_these_kernels(void **state)
 
 /* A batch that is a multiple of the granularity has full items, or full parts
  * of them, of each fold. */
-static void folds_have_the_granularity(void **state)
+TEST(folds_have_the_granularity)
 {
     int folds = 0;
 
@@ -86,7 +86,7 @@ static void folds_have_the_granularity(void **state)
 
 /* Blocks of the kernel "thread" are as small as let all of them run at once,
  * and the tables of all of their threads have room. */
-static void threads_have_tables(void **state)
+TEST(threads_have_tables)
 {
     static const uint32_t sms[] = {132, 114, 1};
     const uint32_t step = WARPRSA_THREAD_BLOCK_STEP;
@@ -117,15 +117,4 @@ static void threads_have_tables(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_takes_everything),
-        cmocka_unit_test(int32_is_no_candidate),
-        cmocka_unit_test(table_is_of_these_kernels),
-        cmocka_unit_test(folds_have_the_granularity),
-        cmocka_unit_test(threads_have_tables),
-    };
-
-    return cmocka_run_group_tests_name("gpu_kernels", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -111,7 +111,7 @@ static void right_answers(int first, size_t count)
     test_batch_free(&batch);
 }
 
-static void answers_are_right(void **state)
+TEST(answers_are_right)
 {
     const bool host = strcmp(t.engine->name, "host") == 0;
     const size_t most = host ? module_context_scaled(4) : 17;
@@ -143,7 +143,7 @@ static void one_too_many(int k, size_t count)
 }
 
 /* The longest batch that there may be, on a GPU. */
-static void longest_batches(void **state)
+TEST(longest_batches)
 {
     if (strcmp(t.engine->name, "cuda") != 0)
         return;
@@ -159,7 +159,7 @@ static void longest_batches(void **state)
 }
 
 /* libcrypto's answer byte by byte, once. */
-static void answer_is_libcryptos(void **state)
+TEST(answer_is_libcryptos)
 {
     const int bytes = (int)keys[1].key.modulus_bytes;
     random_stream stream = {number_seed()};
@@ -180,7 +180,7 @@ static void answer_is_libcryptos(void **state)
 }
 
 /* With a wrong dp the result would reveal the key. */
-static void a_wrong_result_is_withheld(void **state)
+TEST(a_wrong_result_is_withheld)
 {
     random_stream stream = {number_seed()};
     made_key liar = keys[0];
@@ -206,7 +206,7 @@ static void a_wrong_result_is_withheld(void **state)
 }
 
 /* Numbers that are no key are refused as those of other classes are. */
-static void what_is_no_key_is_refused(void **state)
+TEST(what_is_no_key_is_refused)
 {
     warprsa_private_key lie = keys[2].key;
     uint32_t index;
@@ -221,7 +221,7 @@ static void what_is_no_key_is_refused(void **state)
 }
 
 /* A key's form is that of its class. */
-static void forms_are_not_mixed_up(void **state)
+TEST(forms_are_not_mixed_up)
 {
     static warprsa_prepared_key prepared;
 
@@ -233,16 +233,7 @@ static void forms_are_not_mixed_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_right),
-        cmocka_unit_test(longest_batches),
-        cmocka_unit_test(answer_is_libcryptos),
-        cmocka_unit_test(a_wrong_result_is_withheld),
-        cmocka_unit_test(what_is_no_key_is_refused),
-        cmocka_unit_test(forms_are_not_mixed_up),
-    };
-
     if (test_engine() == NULL)
         return TEST_SKIPPED;
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(unit_tests, set_up, tear_down);
 }

@@ -58,7 +58,7 @@ static int tear_down(void **state)
 }
 
 /* Each lane asks for an entry of its own. */
-static void table_gives_each_entry(void **state)
+TEST(table_gives_each_entry)
 {
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
@@ -102,7 +102,7 @@ static int exponent_bits(const number_view *view)
 }
 
 /* The digits of both exponents, put together, are the exponents. */
-static void digits_cover_the_exponents(void **state)
+TEST(digits_cover_the_exponents)
 {
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
@@ -225,7 +225,7 @@ static void public_case(const number_view *view, uint64_t e, uint64_t seed,
             number_wrong(wrong, "public power", view, seed);
 }
 
-static void public_modexps(void **state)
+TEST(public_modexps)
 {
     static const uint64_t fixed[] = {
         2,          3,          4,           5,           7,
@@ -260,7 +260,7 @@ static void words_to_bn(BIGNUM *to, const uint32_t *words, int count)
 
 /* dp + k (p - 1), less one if it is odd, of the greatest length: all words
  * ones, or random. */
-static void blinds_exponents(void **state)
+TEST(blinds_exponents)
 {
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         number_view view = number_view_of(2 * size);
@@ -337,7 +337,7 @@ static void secret_case(const number_view *view, uint64_t seed, unsigned *wrong)
         }
 }
 
-static void secret_modexps(void **state)
+TEST(secret_modexps)
 {
     number_cases_in_pairs(secret_case, module_context_scaled(SECRET_CASES));
 }
@@ -381,7 +381,7 @@ static void check_with(made_key *made, random_stream *stream)
     }
 }
 
-static void check_sees_every_bit(void **state)
+TEST(check_sees_every_bit)
 {
     static const key_recipe recipes[] = {
         {{PRIME_RANDOM, 512}, {PRIME_DOWN, 512}, 3},
@@ -401,16 +401,4 @@ static void check_sees_every_bit(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_gives_each_entry),
-        cmocka_unit_test(digits_cover_the_exponents),
-        cmocka_unit_test(public_modexps),
-        cmocka_unit_test(blinds_exponents),
-        cmocka_unit_test(secret_modexps),
-        cmocka_unit_test(check_sees_every_bit),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -246,7 +246,7 @@ static void products_with_one_modulus(const number_view *view, uint64_t seed,
     }
 }
 
-static void products_are_exact(void **state)
+TEST(products_are_exact)
 {
     number_cases_in_views(products_with_one_modulus,
                           module_context_scaled(MODULI));
@@ -292,7 +292,7 @@ static void chain(const number_view *view, int pattern, unsigned *wrong)
     }
 }
 
-static void long_chains_stay_right(void **state)
+TEST(long_chains_stay_right)
 {
     const int count = (int)module_context_scaled(CHAIN_MODULI);
     unsigned wrong = 0;
@@ -310,7 +310,7 @@ static void long_chains_stay_right(void **state)
 #ifndef WARPRSA_INT32
 /* A carry that leaves a lane and enters one whose samples are all ones stays
  * there as a sample of 2^52. */
-static void resolve_leaves_full_samples(void **state)
+TEST(resolve_leaves_full_samples)
 {
     for (int v = 0; v < NUMBER_VIEWS; v++) {
         number_view view = number_view_of(v);
@@ -347,22 +347,10 @@ static void resolve_leaves_full_samples(void **state)
 
 /* The tests above show something about samples of 2^52 only if there were
  * such. */
-static void full_samples_came_about(void **state)
+TEST(full_samples_came_about)
 {
     print_message("%u full samples in results\n", full_samples);
     assert_true(full_samples > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#ifndef WARPRSA_INT32
-        cmocka_unit_test(resolve_leaves_full_samples),
-#endif
-        cmocka_unit_test(products_are_exact),
-        cmocka_unit_test(long_chains_stay_right),
-        cmocka_unit_test(full_samples_came_about),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -102,7 +102,7 @@ static void count_part(int counts[BLOCKS][BLOCKS], int at, int pair, int square)
 }
 
 /* Each pair of columns gets the parts of all pairs of blocks that reach it. */
-static void columns_get_their_parts(void **state)
+TEST(columns_get_their_parts)
 {
     unsigned summed = 0;
 
@@ -144,7 +144,7 @@ static void banks_differ(const int *at)
                         at[i] / 16 % BANK_GROUPS != at[j] / 16 % BANK_GROUPS);
 }
 
-static void places_have_no_conflicts(void **state)
+TEST(places_have_no_conflicts)
 {
     for (int first = 0; first < LANES; first += BANK_GROUPS) {
         int at[BANK_GROUPS];
@@ -172,7 +172,7 @@ static int is_read(int at)
 
 /* A sample gets the parts of words that reach it, each in a place of its own;
  * what has no place goes where nobody reads. */
-static void words_have_places(void **state)
+TEST(words_have_places)
 {
     static const uint8_t place_of_word[] = WARPRSA_NARROW_PLACE_OF_WORD;
     const int nowhere = WARPRSA_NARROW_WORD_PARTS * WARPRSA_NARROW_WORDS_ROW;
@@ -282,7 +282,7 @@ static void check_bias(int which)
     assert_true(BN_is_zero(x));
 }
 
-static void matrices(void **state)
+TEST(matrices)
 {
     for (int i = 0; i < NUMBER_PATTERNS; i++) {
         next_primes(i);
@@ -294,7 +294,7 @@ static void matrices(void **state)
 }
 
 /* As the quotients of rows want it, for all that two samples can be. */
-static void reciprocals(void **state)
+TEST(reciprocals)
 {
     for (int exponent = 0; exponent < 104; exponent++)
         for (int i = 0; i < 100; i++) {
@@ -366,7 +366,7 @@ static void chain(int which, int turn)
     }
 }
 
-static void products(void **state)
+TEST(products)
 {
     for (int i = 0; i < MODULI; i++) {
         next_primes(i);
@@ -395,7 +395,7 @@ static void choose_exponent(uint32_t *exponent, int windows, int pattern)
 
 /* Each digit is the bits that it stands for, whatever lies behind the exponent,
  * for lengths that are no multiple of a digit's, and from any digit on. */
-static void digits(void **state)
+TEST(digits)
 {
     const int bits = WARPRSA_NARROW_WINDOW;
     uint32_t exponent[WINDOWS_MOST / 8 + 1];
@@ -424,7 +424,7 @@ static void digits(void **state)
 
 /* Powers with digits that windows may get wrong: all zero, all ones, random.
  * One in two is cut, as those are that two blocks share. */
-static void powers(void **state)
+TEST(powers)
 {
     uint32_t exponent[WINDOWS / 8];
     double a[LIMBS];
@@ -580,7 +580,7 @@ static void check_launch(timetable *t, uint32_t count, uint32_t others,
 
 /* One block for each power as long as they fit at once and the last ones do not
  * make each SM slower for few of them; as many as fit, if there are more. */
-static void blocks_fill_the_sms(void **state)
+TEST(blocks_fill_the_sms)
 {
     static const struct {
         uint32_t powers, most, blocks;
@@ -600,7 +600,7 @@ static void blocks_fill_the_sms(void **state)
 
 /* Each digit of each power is computed once, in order, and no block is busy for
  * longer than its load and two tables, nor waits for longer than one. */
-static void blocks_share_the_powers(void **state)
+TEST(blocks_share_the_powers)
 {
     static timetable t;
     static const uint32_t sms[] = {1, 2, 7, 132};
@@ -620,21 +620,4 @@ static void blocks_share_the_powers(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_fill_the_sms),
-        cmocka_unit_test(blocks_share_the_powers),
-        cmocka_unit_test(columns_get_their_parts),
-        cmocka_unit_test(places_have_no_conflicts),
-        cmocka_unit_test(words_have_places),
-        cmocka_unit_test(reciprocals),
-        cmocka_unit_test(matrices),
-        cmocka_unit_test(products),
-        cmocka_unit_test(digits),
-        cmocka_unit_test(powers),
-    };
-
-    return cmocka_run_group_tests_name("gpu_narrow_fold", tests, set_up,
-                                       tear_down);
-}
+RUN_TESTS(set_up, tear_down)

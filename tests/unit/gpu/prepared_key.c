@@ -62,7 +62,7 @@ static int class_of(unsigned n_bits, unsigned p_bits, unsigned q_bits)
     return warprsa_key_class(&key);
 }
 
-static void class_is_that_of_the_longer_prime(void **state)
+TEST(class_is_that_of_the_longer_prime)
 {
     static const unsigned longest[] = {515, 1035, 1555, 2075, 3115, 4155};
 
@@ -87,7 +87,7 @@ static void class_is_that_of_the_longer_prime(void **state)
     assert_int_equal(WARPRSA_CLASS_3072, class_of(2048, 1000, 1048));
 }
 
-static void modulus_has_1024_to_8192_bits(void **state)
+TEST(modulus_has_1024_to_8192_bits)
 {
     assert_int_equal(-1, class_of(1023, 511, 512));
     assert_int_equal(WARPRSA_CLASS_1024, class_of(1024, 512, 512));
@@ -104,7 +104,7 @@ static void modulus_has_1024_to_8192_bits(void **state)
     assert_int_equal(-1, warprsa_key_class(&key));
 }
 
-static void length_is_that_of_the_modulus(void **state)
+TEST(length_is_that_of_the_modulus)
 {
     warprsa_private_key key = key_of(1025, 513, 513);
 
@@ -119,7 +119,7 @@ static void length_is_that_of_the_modulus(void **state)
 
 /* The product of numbers of a and b bits has a + b bits or one less. With
  * longer "primes" a result would not be below n. */
-static void primes_are_as_long_as_the_modulus(void **state)
+TEST(primes_are_as_long_as_the_modulus)
 {
     assert_int_equal(-1, class_of(1025, 512, 512));
     assert_int_equal(WARPRSA_CLASS_1024, class_of(1024, 512, 512));
@@ -134,7 +134,7 @@ static void refused(const warprsa_private_key *key)
     assert_int_equal(-1, warprsa_key_class(key));
 }
 
-static void even_and_small_numbers_are_refused(void **state)
+TEST(even_and_small_numbers_are_refused)
 {
     const warprsa_private_key good = key_of(2048, 1024, 1024);
     warprsa_private_key key = good;
@@ -177,7 +177,7 @@ static void even_and_small_numbers_are_refused(void **state)
     refused(&key);
 }
 
-static void equal_primes_are_refused(void **state)
+TEST(equal_primes_are_refused)
 {
     warprsa_private_key key = key_of(2048, 1024, 1024);
 
@@ -253,7 +253,7 @@ static const key_recipe recipes[] = {
     {{PRIME_RANDOM, 2075}, {PRIME_RANDOM, 509}, 0x800000000000001d},
 };
 
-static void constants_are_right(void **state)
+TEST(constants_are_right)
 {
     for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
         const int bits = WARPRSA_SAMPLE_BITS;
@@ -300,7 +300,7 @@ static void is_no_key(const warprsa_private_key *key)
     assert_memory_equal(&zero, &got, sizeof(got));
 }
 
-static void numbers_that_are_no_key(void **state)
+TEST(numbers_that_are_no_key)
 {
     warprsa_operation_key got;
     warprsa_private_key key;
@@ -342,7 +342,7 @@ static void numbers_that_are_no_key(void **state)
 
 /* p = ab and q = ac: n = p q, but a number that is right modulo p and q need
  * not be right modulo n. q has no inverse modulo p, so no qinv will do. */
-static void primes_that_share_a_factor(void **state)
+TEST(primes_that_share_a_factor)
 {
     made_key made, factors;
     warprsa_private_key key;
@@ -367,19 +367,4 @@ static void primes_that_share_a_factor(void **state)
     made_key_free(&made);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(class_is_that_of_the_longer_prime),
-        cmocka_unit_test(modulus_has_1024_to_8192_bits),
-        cmocka_unit_test(length_is_that_of_the_modulus),
-        cmocka_unit_test(primes_are_as_long_as_the_modulus),
-        cmocka_unit_test(even_and_small_numbers_are_refused),
-        cmocka_unit_test(equal_primes_are_refused),
-        cmocka_unit_test(primes_that_share_a_factor),
-        cmocka_unit_test(constants_are_right),
-        cmocka_unit_test(numbers_that_are_no_key),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -25,7 +25,7 @@ static void at(const warprsa_kernel_timing *p, size_t count, double ms)
         fail_msg("%zu: %f ms, not %f", count, predicted, ms);
 }
 
-static void times_go_through_the_points(void **state)
+TEST(times_go_through_the_points)
 {
     warprsa_kernel_timing changed = timing;
 
@@ -50,7 +50,7 @@ static void times_go_through_the_points(void **state)
     at(&changed, 1000, 7);
 }
 
-static void more_operations_of_a_wave_never_take_less(void **state)
+TEST(more_operations_of_a_wave_never_take_less)
 {
     for (size_t count = 1; count < 1000; count++)
         assert_true(warprsa_predict_ms(&timing, count) <=
@@ -59,7 +59,7 @@ static void more_operations_of_a_wave_never_take_less(void **state)
 
 /* The kernel with one thread for each half needs the whole device. A batch that
  * is just larger than its wave has to wait for a second wave. */
-static void choices(void **state)
+TEST(choices)
 {
     static const struct {
         warprsa_size_class size;
@@ -91,7 +91,7 @@ static void choices(void **state)
 
 /* The fold's timings are of requests of one key, so no whole batch is given to
  * it. */
-static void fold_is_for_parts(void **state)
+TEST(fold_is_for_parts)
 {
     const warprsa_kernel_timings timings = {
         2,
@@ -106,7 +106,7 @@ static void fold_is_for_parts(void **state)
 }
 
 /* Beyond a wave "narrow_fold" takes no step: its blocks share all powers. */
-static void narrow_fold_shares_evenly(void **state)
+TEST(narrow_fold_shares_evenly)
 {
     const warprsa_kernel *const narrow = &warprsa_kernel_narrow_fold;
     const warprsa_kernel_timing timing = {
@@ -122,7 +122,7 @@ static void narrow_fold_shares_evenly(void **state)
 /* The milliseconds that batches took on an H200. The table's rows
  * were measured with other batches. The prediction must be within a sixth, and
  * the chosen kernel must take hardly longer than the best. */
-static void predicted_and_measured(void **state)
+TEST(predicted_and_measured)
 {
     static const struct {
         warprsa_size_class size;
@@ -186,7 +186,7 @@ static void predicted_and_measured(void **state)
 
 /* Every device in the table has its times in order and a kernel for every
  * class. */
-static void known_devices(void **state)
+TEST(known_devices)
 {
     static const char *const devices[] = {"NVIDIA H200",
                                           "NVIDIA H100 80GB HBM3"};
@@ -201,7 +201,7 @@ static void known_devices(void **state)
     assert_int_equal(timings.count, 0);
 }
 
-static void timings_that_cannot_be(void **state)
+TEST(timings_that_cannot_be)
 {
     static const warprsa_kernel_timing bad[] = {
         {WARPRSA_CLASS_2048, &other, 1000, 1, 2, 3},
@@ -231,18 +231,4 @@ static void timings_that_cannot_be(void **state)
     assert_false(warprsa_kernel_timings_fit(&timings, &candidates, 5000));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_go_through_the_points),
-        cmocka_unit_test(more_operations_of_a_wave_never_take_less),
-        cmocka_unit_test(choices),
-        cmocka_unit_test(fold_is_for_parts),
-        cmocka_unit_test(narrow_fold_shares_evenly),
-        cmocka_unit_test(predicted_and_measured),
-        cmocka_unit_test(known_devices),
-        cmocka_unit_test(timings_that_cannot_be),
-    };
-
-    return cmocka_run_group_tests_name("gpu_selection", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

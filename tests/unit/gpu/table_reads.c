@@ -109,7 +109,7 @@ static int reads_without(uint32_t hidden, const warprsa_operation *op,
     return WEXITSTATUS(status) == EXIT_SUCCESS;
 }
 
-static void scan_reads_every_entry(void **state)
+TEST(scan_reads_every_entry)
 {
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         const number_view view = number_view_of(2 * size);
@@ -124,7 +124,7 @@ static void scan_reads_every_entry(void **state)
     }
 }
 
-static void direct_reads_the_entry_alone(void **state)
+TEST(direct_reads_the_entry_alone)
 {
     for (int size = 0; size < NUMBER_SHAPES; size++) {
         const number_view view = number_view_of(2 * size);
@@ -141,12 +141,4 @@ static void direct_reads_the_entry_alone(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scan_reads_every_entry),
-        cmocka_unit_test(direct_reads_the_entry_alone),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -183,7 +183,7 @@ static void product_case(const number_view *view, uint64_t seed,
         number_wrong(wrong, "product", view, seed);
 }
 
-static void products(void **state)
+TEST(products)
 {
     number_cases_in_pairs(product_case, module_context_scaled(PRODUCT_CASES));
 }
@@ -224,13 +224,13 @@ static void power_case(const number_view *view, uint64_t seed, unsigned *wrong)
         number_wrong(wrong, "way out", view, seed);
 }
 
-static void powers(void **state)
+TEST(powers)
 {
     number_cases_in_pairs(power_case, module_context_scaled(POWER_CASES));
 }
 
 /* Converts numbers with samples of exactly 2^52 and of all ones, in and out. */
-static void balances(void **state)
+TEST(balances)
 {
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++) {
         number_view view = number_view_of(2 * size);
@@ -255,14 +255,4 @@ static void balances(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(balances),
-        cmocka_unit_test(products),
-        cmocka_unit_test(powers),
-    };
-
-    return cmocka_run_group_tests_name("gpu_thread_modexp", tests, set_up,
-                                       tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -131,7 +131,7 @@ static void run_full_batch(uint32_t index, const uint8_t *input,
         assert_int_equal(WARPRSA_OK, tasks[i].status);
 }
 
-static void freed_blocks_hold_no_secret(void **state)
+TEST(freed_blocks_hold_no_secret)
 {
     const warprsa_engine *engine = tested_engine();
     uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
@@ -177,7 +177,7 @@ static void freed_blocks_hold_no_secret(void **state)
 
 /* What a device keeps for blinding does not grow with the keys that clients
  * bring. */
-static void what_blinds_many_keys_is_bounded(void **state)
+TEST(what_blinds_many_keys_is_bounded)
 {
     const warprsa_engine *engine = tested_engine();
     uint8_t input[WARPRSA_MODULUS_BYTES_MAX] = {0, 0x35};
@@ -207,15 +207,11 @@ static void what_blinds_many_keys_is_bounded(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(freed_blocks_hold_no_secret),
-        cmocka_unit_test(what_blinds_many_keys_is_bounded),
-    };
     char why[160];
 
     if (tested_engine()->count(why, sizeof(why)) == 0) {
         printf("skipped: engine %s: %s\n", tested_engine()->name, why);
         return SKIPPED;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(unit_tests, NULL, NULL);
 }

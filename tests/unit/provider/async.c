@@ -19,7 +19,7 @@ enum {
     THREADS = 16,
 };
 
-static void jobs_resumed_too_early(void **state)
+TEST(jobs_resumed_too_early)
 {
     static signing works[JOBS];
     uint64_t before = counter_of(subject, "warprsa-gpu");
@@ -54,7 +54,7 @@ static void wait_for_fd(signing *one)
 /* One wait ctx for several jobs, one after the other, each resumed only when
  * its descriptor is readable, as a server does. There is one descriptor,
  * announced once, and it isn't readable between the jobs. */
-static void woken_by_descriptor(void **state)
+TEST(woken_by_descriptor)
 {
     signing one = {0};
     uint64_t before = counter_of(subject, "warprsa-gpu");
@@ -86,7 +86,7 @@ static void woken_by_descriptor(void **state)
     assert_counted(subject, before + 8, 0);
 }
 
-static void woken_by_callback(void **state)
+TEST(woken_by_callback)
 {
     static signing works[JOBS];
     static atomic_int called[JOBS];
@@ -113,7 +113,7 @@ static void woken_by_callback(void **state)
 /* route = auto probes the device for a thread that is busy with several jobs.
  * Until the device is open, the CPU computes them. This checks only that the
  * provider follows the router; the router has a unit test of its own. */
-static void routed_by_itself(void **state)
+TEST(routed_by_itself)
 {
     OSSL_LIB_CTX *usual = subject;
     EVP_PKEY *usual_key = subject_key;
@@ -136,7 +136,7 @@ static void routed_by_itself(void **state)
 }
 
 /* A job that may not pause waits on its thread. */
-static void pause_blocked(void **state)
+TEST(pause_blocked)
 {
     signing one = {0}, *arg = &one;
     uint64_t before = counter_of(subject, "warprsa-gpu");
@@ -189,7 +189,7 @@ static int give_up_jobs(int with_callback)
     return 0;
 }
 
-static void jobs_given_up(void **state)
+TEST(jobs_given_up)
 {
     for (int with_callback = 0; with_callback < 2; with_callback++)
         ASSERT_CHILD(give_up_jobs(with_callback));
@@ -230,7 +230,7 @@ static int free_under_callback(void)
 
 /* The thread that frees a wait ctx waits for a callback that is running, even
  * if the machine stops meanwhile. */
-static void freed_under_a_callback(void **state)
+TEST(freed_under_a_callback)
 {
     pid_t child = fork_quietly();
     int status = 0;
@@ -257,7 +257,7 @@ static size_t descriptors_of(const signing *one)
  * With no slot left the CPU computes a job, which doesn't pause. Its wait ctx
  * then has no descriptor, since the program had no pause to look for one.
  */
-static void job_refused(void **state)
+TEST(job_refused)
 {
     OSSL_LIB_CTX *usual = subject;
     EVP_PKEY *usual_key = subject_key;
@@ -286,7 +286,7 @@ static void *thread_of_jobs(void *arg)
     return wrong ? works : NULL;
 }
 
-static void threads_of_jobs(void **state)
+TEST(threads_of_jobs)
 {
     static signing works[THREADS][JOBS];
     pthread_t threads[THREADS];
@@ -307,7 +307,7 @@ static void threads_of_jobs(void **state)
 }
 
 /* The callback takes a lock that the thread which collects the answer holds. */
-static void resumed_under_a_lock(void **state)
+TEST(resumed_under_a_lock)
 {
     uint64_t before = counter_of(subject, "warprsa-gpu");
     unsigned count = module_context_scaled(2000);
@@ -329,7 +329,7 @@ static int wait_for_end(void *arg)
     return 1;
 }
 
-static void ended_by_its_callback(void **state)
+TEST(ended_by_its_callback)
 {
     signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()};
     uint64_t before = counter_of(subject, "warprsa-gpu");
@@ -345,7 +345,7 @@ static void ended_by_its_callback(void **state)
     assert_counted(subject, before + 1, 0);
 }
 
-static void jobs_of_one_wait_ctx(void **state)
+TEST(jobs_of_one_wait_ctx)
 {
     uint64_t before = counter_of(subject, "warprsa-gpu");
 
@@ -353,23 +353,4 @@ static void jobs_of_one_wait_ctx(void **state)
     assert_counted(subject, before + 3, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_given_up),
-        cmocka_unit_test(freed_under_a_callback),
-        cmocka_unit_test(jobs_resumed_too_early),
-        cmocka_unit_test(woken_by_descriptor),
-        cmocka_unit_test(woken_by_callback),
-        cmocka_unit_test(routed_by_itself),
-        cmocka_unit_test(job_refused),
-        cmocka_unit_test(pause_blocked),
-        cmocka_unit_test(resumed_under_a_lock),
-        cmocka_unit_test(ended_by_its_callback),
-        cmocka_unit_test(jobs_of_one_wait_ctx),
-        cmocka_unit_test(threads_of_jobs),
-    };
-
-    return cmocka_run_group_tests(tests, host_subject_setup,
-                                  host_subject_teardown);
-}
+RUN_TESTS(host_subject_setup, host_subject_teardown)

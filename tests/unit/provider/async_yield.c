@@ -84,9 +84,44 @@ static bool is_readable(const signing *one)
     return poll(&poller, 1, 0) == 1;
 }
 
+/* Only a thread that holds none of the program's locks may call it, and there
+ * is none. */
+TEST(never_with_a_callback)
+{
+    static atomic_int called;
+    signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()};
+
+    assert_int_equal(
+        ASYNC_WAIT_CTX_set_callback(one.wait_ctx, note_callback, &called), 1);
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_int_equal(signing_step(&one), ASYNC_FINISH);
+        assert_int_equal(descriptors_of(&one), 0);
+    }
+    assert_int_equal(atomic_load(&called), 0);
+    assert_true(signings_end(&one, 1));
+}
+
+/* A descriptor of which no pause has told the program is taken back. */
+TEST(never_while_pauses_are_blocked)
+{
+    signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()}, *arg = &one;
+
+    for (unsigned i = 0; i < MANY; i++) {
+        int ret = 0;
+
+        assert_int_equal(ASYNC_start_job(&one.job, one.wait_ctx, &ret,
+                                         blocked_sign_job, &arg, sizeof(arg)),
+                         ASYNC_FINISH);
+        assert_int_equal(ret, 1);
+        assert_int_equal(descriptors_of(&one), 0);
+    }
+    one.finished = true;
+    assert_true(signings_end(&one, 1));
+}
+
 /* The program is told of the descriptor at the pause. It can be read at once,
  * not after the job has gone on, and again at the next yield. */
-static void paused_with_a_readable_descriptor(void **state)
+TEST(paused_with_a_readable_descriptor)
 {
     uint64_t routed = counter_of(subject, "warprsa-cpu-route"), made = 0;
     signing one = {0};
@@ -115,7 +150,7 @@ static void paused_with_a_readable_descriptor(void **state)
 }
 
 /* Two wait ctxs: while the first job has yielded, the other goes on. */
-static void others_go_on_meanwhile(void **state)
+TEST(others_go_on_meanwhile)
 {
     signing works[2] = {{0}, {0}};
 
@@ -125,41 +160,6 @@ static void others_go_on_meanwhile(void **state)
             ;
     assert_int_equal(signing_step(&works[0]), ASYNC_FINISH);
     assert_true(signings_end(works, 2));
-}
-
-/* Only a thread that holds none of the program's locks may call it, and there
- * is none. */
-static void never_with_a_callback(void **state)
-{
-    static atomic_int called;
-    signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()};
-
-    assert_int_equal(
-        ASYNC_WAIT_CTX_set_callback(one.wait_ctx, note_callback, &called), 1);
-    for (unsigned i = 0; i < MANY; i++) {
-        assert_int_equal(signing_step(&one), ASYNC_FINISH);
-        assert_int_equal(descriptors_of(&one), 0);
-    }
-    assert_int_equal(atomic_load(&called), 0);
-    assert_true(signings_end(&one, 1));
-}
-
-/* A descriptor of which no pause has told the program is taken back. */
-static void never_while_pauses_are_blocked(void **state)
-{
-    signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()}, *arg = &one;
-
-    for (unsigned i = 0; i < MANY; i++) {
-        int ret = 0;
-
-        assert_int_equal(ASYNC_start_job(&one.job, one.wait_ctx, &ret,
-                                         blocked_sign_job, &arg, sizeof(arg)),
-                         ASYNC_FINISH);
-        assert_int_equal(ret, 1);
-        assert_int_equal(descriptors_of(&one), 0);
-    }
-    one.finished = true;
-    assert_true(signings_end(&one, 1));
 }
 
 /* In a child, since an abandoned job is never freed. */
@@ -176,14 +176,14 @@ static int give_up(void)
     return count_descriptors() == before ? ALL_RIGHT : WRONG_COUNTERS;
 }
 
-static void given_up(void **state)
+TEST(given_up)
 {
     ASSERT_CHILD(give_up());
 }
 
 /* The job goes on in both processes, and the child's reads nothing from the
  * descriptor, which is the parent's. */
-static void resumed_in_a_child(void **state)
+TEST(resumed_in_a_child)
 {
     signing one = {0};
     pid_t child = -1;
@@ -210,18 +210,4 @@ static void resumed_in_a_child(void **state)
     assert_true(signings_end(&one, 1));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        /* While this thread still yields often. */
-        cmocka_unit_test(never_with_a_callback),
-        cmocka_unit_test(never_while_pauses_are_blocked),
-        cmocka_unit_test(paused_with_a_readable_descriptor),
-        cmocka_unit_test(others_go_on_meanwhile),
-        cmocka_unit_test(given_up),
-        cmocka_unit_test(resumed_in_a_child),
-    };
-
-    return cmocka_run_group_tests(tests, auto_subject_setup,
-                                  host_subject_teardown);
-}
+RUN_TESTS(auto_subject_setup, host_subject_teardown)

@@ -97,199 +97,9 @@ static void assert_value_refused(const char *key, const char *value,
     assert_refused(setting, wanted);
 }
 
-static void bad_words(void **state)
-{
-    static const char engines[] = "one of auto, cuda, ifma, host, none";
-    static const char routes[] = "one of auto, gpu, cpu";
-
-    assert_value_refused("engine", "gpu", engines);
-    assert_value_refused("engine", "Host", engines);
-    assert_value_refused("engine", "auto cuda", engines);
-    assert_value_refused("engine", "", engines);
-    assert_value_refused("route", "device", routes);
-    assert_value_refused("route", "g", routes);
-    assert_value_refused("mode", "Daemon", "one of process, daemon");
-    assert_value_refused("mode", "", "one of process, daemon");
-    assert_value_refused("table_reads", "Direct", "one of scan, direct");
-    assert_value_refused("table_reads", "", "one of scan, direct");
-}
-
-static void bad_paths(void **state)
-{
-    static const char allowed[] = "an absolute path of at most 107 bytes";
-    char path[109];
-
-    assert_value_refused("socket", "", allowed);
-    assert_value_refused("socket", "warprsad.sock", allowed);
-    memset(path, '/', 108);
-    path[108] = '\0';
-    assert_value_refused("socket", path, allowed);
-}
-
-static void bad_paths_or_none(void **state)
-{
-    static const char allowed[] =
-        "none or an absolute path of at most 255 bytes";
-    char path[257];
-
-    assert_value_refused("calibration_file", "", allowed);
-    assert_value_refused("calibration_file", "None", allowed);
-    assert_value_refused("calibration_file", "calibration", allowed);
-    memset(path, '/', 256);
-    path[256] = '\0';
-    assert_value_refused("calibration_file", path, allowed);
-}
-
-static void bad_numbers(void **state)
-{
-    static const struct {
-        const char *key;
-        unsigned min, max;
-    } numbers[] = {
-        {"slots", 1, 65536},        {"streams", 1, 32},
-        {"batch_max", 1, 65536},    {"keys_max", 1, 1000000},
-        {"deadline_ms", 1, 600000}, {"startup_ms", 0, 600000},
-    };
-    static const char *const bad[] = {"",     "-1",  "1k",
-                                      "0x10", "1.5", "99999999999999999999"};
-
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        char allowed[64], value[16];
-
-        snprintf(allowed, sizeof(allowed), "a number from %u to %u",
-                 numbers[i].min, numbers[i].max);
-        for (size_t j = 0; j < sizeof(bad) / sizeof(bad[0]); j++)
-            assert_value_refused(numbers[i].key, bad[j], allowed);
-        snprintf(value, sizeof(value), "%u", numbers[i].max + 1);
-        assert_value_refused(numbers[i].key, value, allowed);
-        if (numbers[i].min > 0)
-            assert_value_refused(numbers[i].key, "0", allowed);
-    }
-}
-
-static void bad_devices(void **state)
-{
-    static const char *const bad[] = {"",    "16",    "0,",  ",0", "0,,1",
-                                      "0 1", "all,0", "0,x", "100"};
-
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_value_refused(
-            "devices", bad[i],
-            "all, or device numbers from 0 to 15 separated by commas");
-}
-
-static void bad_programs(void **state)
-{
-    static const char *const bad[] = {"",    "nginx", "/a,",
-                                      ",/a", "/a,b",  "/a,,/b"};
-
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        assert_value_refused("programs_allow", bad[i],
-                             "all, or patterns of absolute paths separated by "
-                             "commas, in all at most 1023 bytes");
-        assert_value_refused("programs_deny", bad[i],
-                             "none, or patterns of absolute paths separated by "
-                             "commas, in all at most 1023 bytes");
-    }
-    assert_value_refused("programs_deny", "all",
-                         "none, or patterns of absolute paths separated by "
-                         "commas, in all at most 1023 bytes");
-}
-
-static void bad_traces(void **state)
-{
-    static const char allowed[] =
-        "none, stderr or file:PATH, each but none with an optional ,level:1 "
-        "or ,level:2";
-    char wanted[512];
-
-    assert_value_refused("trace", "stdout", allowed);
-    assert_value_refused("trace", "file:", allowed);
-    assert_value_refused("trace", "stderr,level:3", allowed);
-    assert_value_refused("trace", "stderr,level:", allowed);
-    assert_value_refused("trace", "stderr,level:11", allowed);
-    snprintf(wanted, sizeof(wanted),
-             "%s: section warprsa_section: trace = file:%s/there/is/no: cannot "
-             "open %s/there/is/no: No such file or directory",
-             conf, directory, directory);
-    char setting[128];
-    snprintf(setting, sizeof(setting), "trace = file:%s/there/is/no",
-             directory);
-    assert_refused(setting, wanted);
-    /* The environment wins, even over a good value. */
-    assert_int_equal(setenv("WARPRSA_TRACE", "loud", 1), 0);
-    snprintf(wanted, sizeof(wanted),
-             "the environment: WARPRSA_TRACE = loud: expected %s", allowed);
-    assert_refused("trace = stderr", wanted);
-    assert_int_equal(unsetenv("WARPRSA_TRACE"), 0);
-}
-
-/* The trace shows the error that libcrypto drops. */
-static void refusal_traced(void **state)
-{
-    OSSL_LIB_CTX *libctx = NULL;
-    char path[sizeof(directory) + 16], setting[128], line[512], wanted[256];
-    FILE *file = NULL;
-
-    snprintf(path, sizeof(path), "%s/trace", directory);
-    snprintf(setting, sizeof(setting),
-             "activate = 1\nroute = warp\ntrace = file:%s\n", path);
-    write_configuration(conf, setting);
-    libctx = OSSL_LIB_CTX_new();
-    assert_int_equal(OSSL_LIB_CTX_load_config(libctx, conf), 1);
-    assert_default_carries_on(libctx);
-    OSSL_LIB_CTX_free(libctx);
-    snprintf(wanted, sizeof(wanted),
-             "warprsa[%ld] not loaded: %s: section warprsa_section: route = "
-             "warp: expected one of auto, gpu, cpu\n",
-             (long)getpid(), conf);
-    file = fopen(path, "r");
-    assert_non_null(file);
-    assert_non_null(fgets(line, sizeof(line), file));
-    assert_string_equal(line, wanted);
-    assert_null(fgets(line, sizeof(line), file));
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(unlink(path), 0);
-}
-
-static void unknown_names(void **state)
-{
-#define NAME(kind, name, ...) #name ", "
-    static const char known[] =
-        "unknown name; expected one of " WARPRSA_EACH_PARAMETER(NAME) "trace";
-    char wanted[512];
-
-    snprintf(wanted, sizeof(wanted),
-             "%s: section warprsa_section: slot = 12: %s", conf, known);
-    assert_refused("slot = 12", wanted);
-    snprintf(wanted, sizeof(wanted),
-             "%s: section warprsa_section: Engine = host: %s", conf, known);
-    assert_refused("engine = none\nEngine = host", wanted);
-}
-
-/* A program that loads a file other than the default one: errors can't name
- * file and section, and unknown names aren't found, but values are checked. */
-static void another_file(void **state)
-{
-    OSSL_LIB_CTX *libctx = NULL;
-
-    write_configuration(conf, "activate = 1\n");
-    ERR_clear_error();
-    libctx = context_with("slots = 0\n");
-    assert_null(module_load(libctx));
-    assert_true(raised("the provider's section: slots = 0: expected a number "
-                       "from 1 to 65536"));
-    assert_default_carries_on(libctx);
-    OSSL_LIB_CTX_free(libctx);
-    /* A mistake in the default file does not count here. */
-    write_configuration(conf, "activate = 1\nslot = 12\n");
-    libctx = subject_open("slots = 12\n");
-    OSSL_LIB_CTX_free(libctx);
-}
-
 /* A build with CUDA asks it for more streams at once, where more are wanted and
  * a GPU may be used. Runs first, while the process has one thread. */
-static void streams_in_the_environment(void **state)
+TEST(streams_in_the_environment)
 {
     static const char variable[] = "CUDA_DEVICE_MAX_CONNECTIONS";
     static const struct {
@@ -321,7 +131,197 @@ static void streams_in_the_environment(void **state)
     assert_int_equal(unsetenv(variable), 0);
 }
 
-static void good_values(void **state)
+TEST(bad_words)
+{
+    static const char engines[] = "one of auto, cuda, ifma, host, none";
+    static const char routes[] = "one of auto, gpu, cpu";
+
+    assert_value_refused("engine", "gpu", engines);
+    assert_value_refused("engine", "Host", engines);
+    assert_value_refused("engine", "auto cuda", engines);
+    assert_value_refused("engine", "", engines);
+    assert_value_refused("route", "device", routes);
+    assert_value_refused("route", "g", routes);
+    assert_value_refused("mode", "Daemon", "one of process, daemon");
+    assert_value_refused("mode", "", "one of process, daemon");
+    assert_value_refused("table_reads", "Direct", "one of scan, direct");
+    assert_value_refused("table_reads", "", "one of scan, direct");
+}
+
+TEST(bad_paths)
+{
+    static const char allowed[] = "an absolute path of at most 107 bytes";
+    char path[109];
+
+    assert_value_refused("socket", "", allowed);
+    assert_value_refused("socket", "warprsad.sock", allowed);
+    memset(path, '/', 108);
+    path[108] = '\0';
+    assert_value_refused("socket", path, allowed);
+}
+
+TEST(bad_paths_or_none)
+{
+    static const char allowed[] =
+        "none or an absolute path of at most 255 bytes";
+    char path[257];
+
+    assert_value_refused("calibration_file", "", allowed);
+    assert_value_refused("calibration_file", "None", allowed);
+    assert_value_refused("calibration_file", "calibration", allowed);
+    memset(path, '/', 256);
+    path[256] = '\0';
+    assert_value_refused("calibration_file", path, allowed);
+}
+
+TEST(bad_numbers)
+{
+    static const struct {
+        const char *key;
+        unsigned min, max;
+    } numbers[] = {
+        {"slots", 1, 65536},        {"streams", 1, 32},
+        {"batch_max", 1, 65536},    {"keys_max", 1, 1000000},
+        {"deadline_ms", 1, 600000}, {"startup_ms", 0, 600000},
+    };
+    static const char *const bad[] = {"",     "-1",  "1k",
+                                      "0x10", "1.5", "99999999999999999999"};
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        char allowed[64], value[16];
+
+        snprintf(allowed, sizeof(allowed), "a number from %u to %u",
+                 numbers[i].min, numbers[i].max);
+        for (size_t j = 0; j < sizeof(bad) / sizeof(bad[0]); j++)
+            assert_value_refused(numbers[i].key, bad[j], allowed);
+        snprintf(value, sizeof(value), "%u", numbers[i].max + 1);
+        assert_value_refused(numbers[i].key, value, allowed);
+        if (numbers[i].min > 0)
+            assert_value_refused(numbers[i].key, "0", allowed);
+    }
+}
+
+TEST(bad_devices)
+{
+    static const char *const bad[] = {"",    "16",    "0,",  ",0", "0,,1",
+                                      "0 1", "all,0", "0,x", "100"};
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_value_refused(
+            "devices", bad[i],
+            "all, or device numbers from 0 to 15 separated by commas");
+}
+
+TEST(bad_programs)
+{
+    static const char *const bad[] = {"",    "nginx", "/a,",
+                                      ",/a", "/a,b",  "/a,,/b"};
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_value_refused("programs_allow", bad[i],
+                             "all, or patterns of absolute paths separated by "
+                             "commas, in all at most 1023 bytes");
+        assert_value_refused("programs_deny", bad[i],
+                             "none, or patterns of absolute paths separated by "
+                             "commas, in all at most 1023 bytes");
+    }
+    assert_value_refused("programs_deny", "all",
+                         "none, or patterns of absolute paths separated by "
+                         "commas, in all at most 1023 bytes");
+}
+
+TEST(bad_traces)
+{
+    static const char allowed[] =
+        "none, stderr or file:PATH, each but none with an optional ,level:1 "
+        "or ,level:2";
+    char wanted[512];
+
+    assert_value_refused("trace", "stdout", allowed);
+    assert_value_refused("trace", "file:", allowed);
+    assert_value_refused("trace", "stderr,level:3", allowed);
+    assert_value_refused("trace", "stderr,level:", allowed);
+    assert_value_refused("trace", "stderr,level:11", allowed);
+    snprintf(wanted, sizeof(wanted),
+             "%s: section warprsa_section: trace = file:%s/there/is/no: cannot "
+             "open %s/there/is/no: No such file or directory",
+             conf, directory, directory);
+    char setting[128];
+    snprintf(setting, sizeof(setting), "trace = file:%s/there/is/no",
+             directory);
+    assert_refused(setting, wanted);
+    /* The environment wins, even over a good value. */
+    assert_int_equal(setenv("WARPRSA_TRACE", "loud", 1), 0);
+    snprintf(wanted, sizeof(wanted),
+             "the environment: WARPRSA_TRACE = loud: expected %s", allowed);
+    assert_refused("trace = stderr", wanted);
+    assert_int_equal(unsetenv("WARPRSA_TRACE"), 0);
+}
+
+/* The trace shows the error that libcrypto drops. */
+TEST(refusal_traced)
+{
+    OSSL_LIB_CTX *libctx = NULL;
+    char path[sizeof(directory) + 16], setting[128], line[512], wanted[256];
+    FILE *file = NULL;
+
+    snprintf(path, sizeof(path), "%s/trace", directory);
+    snprintf(setting, sizeof(setting),
+             "activate = 1\nroute = warp\ntrace = file:%s\n", path);
+    write_configuration(conf, setting);
+    libctx = OSSL_LIB_CTX_new();
+    assert_int_equal(OSSL_LIB_CTX_load_config(libctx, conf), 1);
+    assert_default_carries_on(libctx);
+    OSSL_LIB_CTX_free(libctx);
+    snprintf(wanted, sizeof(wanted),
+             "warprsa[%ld] not loaded: %s: section warprsa_section: route = "
+             "warp: expected one of auto, gpu, cpu\n",
+             (long)getpid(), conf);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    assert_string_equal(line, wanted);
+    assert_null(fgets(line, sizeof(line), file));
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
+TEST(unknown_names)
+{
+#define NAME(kind, name, ...) #name ", "
+    static const char known[] =
+        "unknown name; expected one of " WARPRSA_EACH_PARAMETER(NAME) "trace";
+    char wanted[512];
+
+    snprintf(wanted, sizeof(wanted),
+             "%s: section warprsa_section: slot = 12: %s", conf, known);
+    assert_refused("slot = 12", wanted);
+    snprintf(wanted, sizeof(wanted),
+             "%s: section warprsa_section: Engine = host: %s", conf, known);
+    assert_refused("engine = none\nEngine = host", wanted);
+}
+
+/* A program that loads a file other than the default one: errors can't name
+ * file and section, and unknown names aren't found, but values are checked. */
+TEST(another_file)
+{
+    OSSL_LIB_CTX *libctx = NULL;
+
+    write_configuration(conf, "activate = 1\n");
+    ERR_clear_error();
+    libctx = context_with("slots = 0\n");
+    assert_null(module_load(libctx));
+    assert_true(raised("the provider's section: slots = 0: expected a number "
+                       "from 1 to 65536"));
+    assert_default_carries_on(libctx);
+    OSSL_LIB_CTX_free(libctx);
+    /* A mistake in the default file does not count here. */
+    write_configuration(conf, "activate = 1\nslot = 12\n");
+    libctx = subject_open("slots = 12\n");
+    OSSL_LIB_CTX_free(libctx);
+}
+
+TEST(good_values)
 {
     OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
     char lines[512];
@@ -349,22 +349,4 @@ static void good_values(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streams_in_the_environment),
-        cmocka_unit_test(bad_paths_or_none),
-        cmocka_unit_test(bad_paths),
-        cmocka_unit_test(bad_words),
-        cmocka_unit_test(bad_numbers),
-        cmocka_unit_test(bad_devices),
-        cmocka_unit_test(bad_programs),
-        cmocka_unit_test(bad_traces),
-        cmocka_unit_test(refusal_traced),
-        cmocka_unit_test(unknown_names),
-        cmocka_unit_test(another_file),
-        cmocka_unit_test(good_values),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

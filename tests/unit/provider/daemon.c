@@ -163,7 +163,7 @@ static int teardown(void **state)
 
 /* ---- processes ---- */
 
-static void one_process(void **state)
+TEST_IN(one_process, setup, teardown)
 {
     assert_true(signs_right(subject, subject_key, oracle_key));
     assert_counted(subject, 1, 0);
@@ -189,7 +189,7 @@ static bool has_session_and_notifier(void)
 }
 
 /* A job with a callback sleeps. */
-static void jobs_told_of_in_odd_ways(void **state)
+TEST_IN(jobs_told_of_in_odd_ways, setup, teardown)
 {
     WAIT_UNTIL(has_session_and_notifier());
     assert_true(signs_under_a_lock(JOBS));
@@ -200,7 +200,7 @@ static void jobs_told_of_in_odd_ways(void **state)
 
 /* As nginx does: a launcher loads the provider and forks the master, which
  * forks workers. The launcher frees everything while they go on. */
-static void a_launcher_that_forks_twice(void **state)
+TEST_IN(a_launcher_that_forks_twice, setup, teardown)
 {
     int ready[2];
     char byte = 0;
@@ -274,7 +274,7 @@ static int child_without_rights(void)
                : status;
 }
 
-static void a_process_without_rights(void **state)
+TEST_IN(a_process_without_rights, setup, teardown)
 {
     pid_t child;
 
@@ -287,7 +287,7 @@ static void a_process_without_rights(void **state)
 }
 
 /* A user who may not connect: the CPU computes, and the counters say why. */
-static void a_user_who_may_not(void **state)
+TEST_IN(a_user_who_may_not, setup, teardown)
 {
     pid_t child;
 
@@ -312,7 +312,7 @@ static void a_user_who_may_not(void **state)
     assert_counted(subject, 1, 0);
 }
 
-static void jobs_of_one_thread(void **state)
+TEST_IN(jobs_of_one_thread, setup, teardown)
 {
     WAIT_UNTIL(has_session_and_notifier());
     assert_int_equal(sign_in_jobs(), ALL_RIGHT);
@@ -330,7 +330,7 @@ static bool more_on_device(uint64_t from)
 
 /* However the daemon ends, no operation fails; and once there is a daemon
  * again, it is used. */
-static void a_daemon_that_ends_under_load(void **state)
+TEST_IN(a_daemon_that_ends_under_load, setup, teardown)
 {
     static const int signals[] = {SIGKILL, SIGTERM, SIGKILL};
     static signer signers[THREADS];
@@ -411,7 +411,7 @@ static void goes_on(signing *one, OSSL_ASYNC_FD fd)
 }
 
 /* Jobs that wait when the daemon is killed are woken. */
-static void a_daemon_killed_with_jobs_waiting(void **state)
+TEST_IN(a_daemon_killed_with_jobs_waiting, setup, teardown)
 {
     signing one = {0};
     OSSL_ASYNC_FD fd = wait_for_a_stopped_daemon(&one);
@@ -436,7 +436,7 @@ static unsigned sign_until_woken(OSSL_ASYNC_FD fd)
 }
 
 /* A daemon that hangs: the next callers find it out, for all who wait. */
-static void a_daemon_that_hangs(void **state)
+TEST_IN(a_daemon_that_hangs, setup, teardown)
 {
     signing one = {0};
     OSSL_ASYNC_FD fd = wait_for_a_stopped_daemon(&one);
@@ -495,7 +495,7 @@ static void make_without_daemon(void)
 }
 
 /* The program's startup_ms and deadline_ms are minutes. */
-static void a_daemon_that_hangs_at_any_moment(void **state)
+TEST_IN(a_daemon_that_hangs_at_any_moment, setup, teardown)
 {
     for (moment when = NOT_LOADED; when < MOMENTS; when++) {
         come_to(when);
@@ -507,7 +507,7 @@ static void a_daemon_that_hangs_at_any_moment(void **state)
 
 /* ---- unloading, activation ---- */
 
-static void unloaded_and_loaded_again(void **state)
+TEST_IN(unloaded_and_loaded_again, setup, teardown)
 {
     for (int i = 0; i < 5; i++) {
         assert_true(signs_right(subject, subject_key, oracle_key));
@@ -540,7 +540,7 @@ static void assert_made(OSSL_LIB_CTX *by, uint64_t made)
     assert_counted(by, made - cpu, cpu);
 }
 
-static void two_contexts_in_one_process(void **state)
+TEST_IN(two_contexts_in_one_process, setup, teardown)
 {
     OSSL_LIB_CTX *first = subject;
     EVP_PKEY *first_key = subject_key;
@@ -561,7 +561,7 @@ static void two_contexts_in_one_process(void **state)
 }
 
 /* The socket is there before the daemon, and after it. */
-static void activated_by_socket(void **state)
+TEST_IN(activated_by_socket, setup, teardown)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
@@ -590,25 +590,4 @@ static void activated_by_socket(void **state)
     start_daemon(-1);
 }
 
-#define WITH_DAEMON(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_DAEMON(one_process),
-        WITH_DAEMON(jobs_of_one_thread),
-        WITH_DAEMON(jobs_told_of_in_odd_ways),
-        WITH_DAEMON(a_launcher_that_forks_twice),
-        WITH_DAEMON(a_process_without_rights),
-        WITH_DAEMON(a_user_who_may_not),
-        WITH_DAEMON(a_daemon_that_ends_under_load),
-        WITH_DAEMON(a_daemon_killed_with_jobs_waiting),
-        WITH_DAEMON(a_daemon_that_hangs),
-        WITH_DAEMON(a_daemon_that_hangs_at_any_moment),
-        WITH_DAEMON(unloaded_and_loaded_again),
-        WITH_DAEMON(two_contexts_in_one_process),
-        WITH_DAEMON(activated_by_socket),
-    };
-
-    return cmocka_run_group_tests(tests, setup_group, teardown_group);
-}
+RUN_TESTS(setup_group, teardown_group)

@@ -76,7 +76,7 @@ static void assert_next_is(int reason)
     assert_int_equal(ERR_GET_REASON(code), reason);
 }
 
-static void all_errors_of_a_call_arrive(void **state)
+TEST_IN(all_errors_of_a_call_arrive, setup, NULL)
 {
     call(false, RSA_R_BAD_SIGNATURE, RSA_R_PADDING_CHECK_FAILED);
     assert_int_equal(raised_count, 2);
@@ -85,7 +85,7 @@ static void all_errors_of_a_call_arrive(void **state)
     assert_int_equal(ERR_peek_error(), 0);
 }
 
-static void a_success_raises_nothing(void **state)
+TEST_IN(a_success_raises_nothing, setup, NULL)
 {
     call(true, RSA_R_BAD_SIGNATURE, 0);
     assert_int_equal(raised_count, 0);
@@ -98,7 +98,7 @@ static void a_success_raises_nothing(void **state)
 }
 
 /* Errors of somebody else, who uses our libcrypto as well. */
-static void the_last_one_arrives_where_there_were_others(void **state)
+TEST_IN(the_last_one_arrives_where_there_were_others, setup, NULL)
 {
     ERR_raise(ERR_LIB_RSA, RSA_R_BAD_E_VALUE);
     ERR_raise(ERR_LIB_RSA, RSA_R_BAD_SIGNATURE);
@@ -115,14 +115,4 @@ static void the_last_one_arrives_where_there_were_others(void **state)
     assert_int_equal(ERR_peek_error(), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(all_errors_of_a_call_arrive, setup),
-        cmocka_unit_test_setup(a_success_raises_nothing, setup),
-        cmocka_unit_test_setup(the_last_one_arrives_where_there_were_others,
-                               setup),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

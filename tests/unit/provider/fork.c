@@ -37,7 +37,7 @@ static void leave(int status)
     exit(status);
 }
 
-static void before_the_first_operation(void **state)
+TEST(before_the_first_operation)
 {
     pid_t child = fork_quietly();
 
@@ -62,7 +62,7 @@ static int grandchild(void)
                : WRONG_CHILD;
 }
 
-static void after_an_operation(void **state)
+TEST(after_an_operation)
 {
     uint64_t before = 0;
     pid_t child = -1;
@@ -98,7 +98,7 @@ static void after_an_operation(void **state)
 
 /* Jobs that are paused during the fork go on in both processes: in the parent
  * with their answers, in the child, which gets no answers, on the CPU. */
-static void with_jobs_under_way(void **state)
+TEST(with_jobs_under_way)
 {
     static signing works[JOBS];
     uint64_t before = counter_of(subject, "warprsa-gpu");
@@ -129,7 +129,7 @@ static void with_jobs_under_way(void **state)
 
 /* Other threads and the workers may hold locks during the fork. The child must
  * not wait for them. */
-static void with_threads_at_work(void **state)
+TEST(with_threads_at_work)
 {
     static signer signers[THREADS];
     uint64_t before = counter_of(subject, "warprsa-gpu");
@@ -146,7 +146,7 @@ static void with_threads_at_work(void **state)
 }
 
 /* Each process that made an operation writes its counters to the trace. */
-static void counters_of_each_process(void **state)
+TEST(counters_of_each_process)
 {
     module_context module;
     EVP_PKEY *key = NULL;
@@ -195,19 +195,11 @@ static void counters_of_each_process(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(before_the_first_operation),
-        cmocka_unit_test(after_an_operation),
-        cmocka_unit_test(with_jobs_under_way),
-        cmocka_unit_test(with_threads_at_work),
-        cmocka_unit_test(counters_of_each_process),
-    };
-
 #ifdef __SANITIZE_THREAD__
     /* ThreadSanitizer aborts in a child that starts threads: "dup thread with
      * used id". */
     return 77;
 #endif
-    return cmocka_run_group_tests(tests, host_subject_setup,
+    return cmocka_run_group_tests(unit_tests, host_subject_setup,
                                   host_subject_teardown);
 }

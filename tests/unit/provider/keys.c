@@ -23,7 +23,7 @@ static const char *provider_name(const OSSL_PROVIDER *provider)
     return OSSL_PROVIDER_get0_name(provider);
 }
 
-static void two_library_contexts(void **state)
+TEST(two_library_contexts)
 {
     OSSL_LIB_CTX *one = subject_open(HOST_ENGINE),
                  *two = subject_open(HOST_ENGINE);
@@ -46,7 +46,7 @@ static void two_library_contexts(void **state)
 
 /* Keys that are read stay in the default provider. Those that are generated or
  * made of numbers are in this one, and so are operations. */
-static void homes_of_keys(void **state)
+TEST(homes_of_keys)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(subject, "RSA", 1024, 2);
@@ -76,7 +76,7 @@ static void homes_of_keys(void **state)
 }
 
 /* A key that our KEYMGMT makes and copies, and the default provider writes. */
-static void own_keymgmt(void **state)
+TEST(own_keymgmt)
 {
     static const char *const types[] = {"RSA", "RSA-PSS"};
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
@@ -107,7 +107,7 @@ static void own_keymgmt(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
-static void public_keys(void **state)
+TEST(public_keys)
 {
     static const char *const queries[] = {NULL, "warprsa.keymgmt=yes"};
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
@@ -188,7 +188,7 @@ static void assert_unsupported(EVP_PKEY *key)
     OSSL_LIB_CTX_free(subject);
 }
 
-static void unsupported_keys(void **state)
+TEST(unsupported_keys)
 {
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     EVP_PKEY *bare = without_crt(key);
@@ -204,7 +204,7 @@ static void unsupported_keys(void **state)
     EVP_PKEY_free(multi);
 }
 
-static void pss_key(void **state)
+TEST(pss_key)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(NULL, "RSA-PSS", 1024, 2);
@@ -219,7 +219,8 @@ static void pss_key(void **state)
 
 /* PSS signatures are random, and are verified. The others are not, and equal
  * the default provider's. */
-static void paddings_of_signatures(void **state)
+TEST_WITH(paddings_of_signatures, host_subject_setup, host_subject_teardown,
+          NULL)
 {
     unsigned char ours[128], theirs[128];
 
@@ -298,7 +299,7 @@ static void seal(int padding, unsigned char sealed[128])
 
 /* Right and wrong ciphertexts: the result is that of the default provider, also
  * an error or, in 3.2 and later, the invented text of implicit rejection. */
-static void decryptions(void **state)
+TEST_WITH(decryptions, host_subject_setup, host_subject_teardown, NULL)
 {
     static const int paddings[] = {RSA_PKCS1_PADDING, RSA_PKCS1_OAEP_PADDING};
     unsigned char sealed[128];
@@ -322,7 +323,7 @@ static void decryptions(void **state)
 
 /* Numbers without padding: short ones, results with leading zeros, the largest
  * one, and those that are too large. */
-static void raw_decryptions(void **state)
+TEST_WITH(raw_decryptions, host_subject_setup, host_subject_teardown, NULL)
 {
     unsigned char sealed[129] = {0};
     BIGNUM *n = NULL;
@@ -365,7 +366,7 @@ static int signs_md4(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
 
 /* Our signatures can use a digest of the program's legacy provider if and only
  * if the program has loaded that provider. */
-static void legacy_digest(void **state)
+TEST_WITH(legacy_digest, host_subject_setup, host_subject_teardown, NULL)
 {
     OSSL_LIB_CTX *oracle = OSSL_LIB_CTX_new();
     EVP_PKEY *key = key_in(NULL, oracle_key);
@@ -393,7 +394,8 @@ static void legacy_digest(void **state)
 }
 
 /* route = cpu: the same results, without a queue. */
-static void route_cpu(void **state)
+TEST_WITH(route_cpu, host_subject_setup, host_subject_teardown,
+          "engine = host\nroute = cpu\n")
 {
     unsigned char sealed[128];
 
@@ -411,7 +413,8 @@ static void route_cpu(void **state)
 
 /* route = auto: the operations of a single caller stay on the CPU, and no
  * thread is started. */
-static void route_auto_alone(void **state)
+TEST_WITH(route_auto_alone, host_subject_setup, host_subject_teardown,
+          "engine = host\n")
 {
     unsigned threads = count_entries("/proc/self/task");
 
@@ -422,7 +425,8 @@ static void route_auto_alone(void **state)
     assert_int_equal(count_entries("/proc/self/task"), threads);
 }
 
-static void no_engine(void **state)
+TEST_WITH(no_engine, host_subject_setup, host_subject_teardown,
+          "engine = none\nroute = gpu\n")
 {
     assert_true(signs_right(subject, subject_key, oracle_key));
     assert_counted(subject, 0, 1);
@@ -432,7 +436,7 @@ static void no_engine(void **state)
 /* There is no descriptor and no thread before the first private operation:
  * after loading their providers, programs fork and close what they don't know.
  */
-static void nothing_opened_at_load(void **state)
+TEST(nothing_opened_at_load)
 {
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
     unsigned descriptors = count_descriptors();
@@ -472,7 +476,7 @@ static void status_of(OSSL_LIB_CTX *subject, char text[512])
 }
 
 /* The line that answers "Am I really using the GPU?". */
-static void status_line(void **state)
+TEST_WITH(status_line, host_subject_setup, host_subject_teardown, NULL)
 {
     OSSL_PROVIDER *provider = OSSL_PROVIDER_load(subject, "warprsa");
     EVP_PKEY *bare = without_crt(oracle_key);
@@ -505,7 +509,7 @@ static void status_line(void **state)
 
 /* A key from import to its end, when every copy is wiped. Two keys with the
  * same numbers are one key to the queue. */
-static void keys_wiped(void **state)
+TEST(keys_wiped)
 {
     module_context module;
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
@@ -531,7 +535,7 @@ static void keys_wiped(void **state)
 
 /* As nginx imports a certificate's key for each connection: it is loaded once,
  * found by the digest of its numbers, and wiped with the last of them. */
-static void the_same_key_a_thousand_times(void **state)
+TEST(the_same_key_a_thousand_times)
 {
     enum {
         TIMES = 1000
@@ -558,30 +562,4 @@ static void the_same_key_a_thousand_times(void **state)
     EVP_PKEY_free(key);
 }
 
-int main(void)
-{
-#define WITH_SUBJECT(name, settings)                                           \
-    cmocka_unit_test_prestate_setup_teardown(name, host_subject_setup,         \
-                                             host_subject_teardown, settings)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_library_contexts),
-        cmocka_unit_test(homes_of_keys),
-        cmocka_unit_test(own_keymgmt),
-        cmocka_unit_test(public_keys),
-        cmocka_unit_test(unsupported_keys),
-        cmocka_unit_test(pss_key),
-        WITH_SUBJECT(paddings_of_signatures, NULL),
-        WITH_SUBJECT(decryptions, NULL),
-        WITH_SUBJECT(raw_decryptions, NULL),
-        WITH_SUBJECT(legacy_digest, NULL),
-        WITH_SUBJECT(route_cpu, "engine = host\nroute = cpu\n"),
-        WITH_SUBJECT(route_auto_alone, "engine = host\n"),
-        WITH_SUBJECT(no_engine, "engine = none\nroute = gpu\n"),
-        cmocka_unit_test(nothing_opened_at_load),
-        WITH_SUBJECT(status_line, NULL),
-        cmocka_unit_test(keys_wiped),
-        cmocka_unit_test(the_same_key_a_thousand_times),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

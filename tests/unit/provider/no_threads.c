@@ -89,22 +89,14 @@ static void on_the_cpu(unsigned threads)
     memset(strchr(trace, '.') + 1, 'X', 6);
 }
 
-static void no_thread_at_all(void **state)
+TEST(no_thread_at_all)
 {
     on_the_cpu(0);
 }
 
-static void fewer_threads_than_streams(void **state)
+TEST(fewer_threads_than_streams)
 {
     on_the_cpu(3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_thread_at_all),
-        cmocka_unit_test(fewer_threads_than_streams),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

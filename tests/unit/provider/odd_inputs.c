@@ -90,7 +90,7 @@ static void assert_succeeds(const ways_call *call, size_t length)
     assert_int_equal(ways_compare(&key, call, input, length), 1);
 }
 
-static void raw_signatures(void **state)
+TEST(raw_signatures)
 {
     const ways_call call = {WAYS_SIGN, .padding = RSA_NO_PADDING};
     const ways_call digest = {WAYS_SIGN, .padding = RSA_NO_PADDING,
@@ -102,7 +102,7 @@ static void raw_signatures(void **state)
     compare_values(&call);
 }
 
-static void raw_decryptions(void **state)
+TEST(raw_decryptions)
 {
     const ways_call call = {WAYS_DECRYPT, .padding = RSA_NO_PADDING};
 
@@ -111,7 +111,7 @@ static void raw_decryptions(void **state)
     compare_values(&call);
 }
 
-static void pkcs1_signatures(void **state)
+TEST(pkcs1_signatures)
 {
     const ways_call plain = {WAYS_SIGN, .padding = RSA_PKCS1_PADDING};
     static const char *const digests[] = {"SHA256", "SHA1", "MD5", "SHA512"};
@@ -129,7 +129,7 @@ static void pkcs1_signatures(void **state)
     }
 }
 
-static void pss_signatures(void **state)
+TEST(pss_signatures)
 {
     static const char *const salts[] = {"digest", "max", "auto", "0", "1",
                                         "20",     "94",  "95",   "-5"};
@@ -151,7 +151,7 @@ static void pss_signatures(void **state)
     }
 }
 
-static void x931_signatures(void **state)
+TEST(x931_signatures)
 {
     static const char *const digests[] = {NULL, "SHA1", "SHA256", "MD5"};
 
@@ -163,7 +163,7 @@ static void x931_signatures(void **state)
     }
 }
 
-static void paddings_that_do_not_fit(void **state)
+TEST(paddings_that_do_not_fit)
 {
     static const int paddings[] = {42, -1, RSA_PKCS1_OAEP_PADDING,
                                    RSA_PKCS1_WITH_TLS_PADDING, 2};
@@ -201,7 +201,7 @@ static void seal(const ways_call *call, unsigned char sealed[K])
     EVP_PKEY_CTX_free(ctx);
 }
 
-static void decryptions(void **state)
+TEST(decryptions)
 {
     static const ways_call calls[] = {
         {WAYS_DECRYPT, .padding = RSA_PKCS1_PADDING},
@@ -227,7 +227,7 @@ static void decryptions(void **state)
 }
 
 /* Too little room for the output. */
-static void short_outputs(void **state)
+TEST(short_outputs)
 {
     static const size_t rooms[] = {1, K - 1, K};
     unsigned char sealed[K], input[K];
@@ -248,18 +248,4 @@ static void short_outputs(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(raw_signatures),
-        cmocka_unit_test(raw_decryptions),
-        cmocka_unit_test(pkcs1_signatures),
-        cmocka_unit_test(pss_signatures),
-        cmocka_unit_test(x931_signatures),
-        cmocka_unit_test(paddings_that_do_not_fit),
-        cmocka_unit_test(decryptions),
-        cmocka_unit_test(short_outputs),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -79,7 +79,7 @@ static void compare_odd(const char *name, bool by_engine)
 }
 
 /* Where a number is wrong, libcrypto finds out and computes by d. */
-static void wrong_numbers(void **state)
+TEST(wrong_numbers)
 {
     BIGNUM **v = changed();
 
@@ -106,7 +106,7 @@ static void wrong_numbers(void **state)
 }
 
 /* Numbers that are not the usual ones, and yet right. */
-static void unusual_numbers(void **state)
+TEST(unusual_numbers)
 {
     BIGNUM **v = changed();
 
@@ -125,7 +125,7 @@ static void unusual_numbers(void **state)
 
 /* The good dP or dQ less 1. The engines would compute with it as with the good
  * one, and give an answer that is not libcrypto's. */
-static void even_exponents(void **state)
+TEST(even_exponents)
 {
     BIGNUM **v = changed();
 
@@ -140,7 +140,7 @@ static void even_exponents(void **state)
     compare_odd("even dP and wrong d", false);
 }
 
-static void wrong_exponents(void **state)
+TEST(wrong_exponents)
 {
     static const BN_ULONG words[] = {1, 2, 3, 65536, 65539};
 
@@ -153,7 +153,7 @@ static void wrong_exponents(void **state)
 }
 
 /* Public exponents of up to 64 bits are for engines. */
-static void long_exponents(void **state)
+TEST(long_exponents)
 {
     static const struct {
         int bits;
@@ -182,7 +182,7 @@ static void long_exponents(void **state)
 }
 
 /* p = q: what is right modulo p alone must not be released. */
-static void equal_primes(void **state)
+TEST(equal_primes)
 {
     BIGNUM **v = changed();
     BIGNUM *less1 = BN_dup(v[NUMBER_P]), *phi = BN_new();
@@ -204,7 +204,7 @@ static void equal_primes(void **state)
 
 /* Primes p a and q a of 512 bits, whose product is n: as above, modulo n / a.
  */
-static void primes_with_a_common_factor(void **state)
+TEST(primes_with_a_common_factor)
 {
     BIGNUM **v = changed();
     BIGNUM *a = BN_new(), *phi = BN_new(), *less1 = BN_new();
@@ -229,7 +229,7 @@ static void primes_with_a_common_factor(void **state)
     BN_free(less1);
 }
 
-static void a_prime_that_is_none(void **state)
+TEST(a_prime_that_is_none)
 {
     BIGNUM **v = changed();
 
@@ -242,7 +242,7 @@ static void a_prime_that_is_none(void **state)
     compare_odd("p = n, q = 1", false);
 }
 
-static void several_primes(void **state)
+TEST(several_primes)
 {
     ways_key key =
         ways_key_of("three primes", false, key_make(NULL, "RSA", 1024, 3));
@@ -256,7 +256,7 @@ static void several_primes(void **state)
 }
 
 /* n, e and d alone. */
-static void without_primes(void **state)
+TEST(without_primes)
 {
     OSSL_PARAM *all = NULL, some[4];
     ways_key whole = ways_key_from("whole", true, &good);
@@ -279,7 +279,7 @@ static void without_primes(void **state)
     OSSL_PARAM_free(all);
 }
 
-static void lengths(void **state)
+TEST(lengths)
 {
     static const struct {
         size_t bits;
@@ -317,7 +317,7 @@ static void group_prime(BIGNUM *prime, const char *group)
     EVP_PKEY_CTX_free(ctx);
 }
 
-static void great_lengths(void **state)
+TEST(great_lengths)
 {
     static const struct {
         const char *p, *q;
@@ -347,22 +347,4 @@ static void great_lengths(void **state)
     assert_int_equal(BN_num_bits(odd.value[NUMBER_N]), 16384);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unusual_numbers),
-        cmocka_unit_test(wrong_numbers),
-        cmocka_unit_test(even_exponents),
-        cmocka_unit_test(wrong_exponents),
-        cmocka_unit_test(long_exponents),
-        cmocka_unit_test(equal_primes),
-        cmocka_unit_test(primes_with_a_common_factor),
-        cmocka_unit_test(a_prime_that_is_none),
-        cmocka_unit_test(several_primes),
-        cmocka_unit_test(without_primes),
-        cmocka_unit_test(lengths),
-        cmocka_unit_test(great_lengths),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -163,7 +163,7 @@ static int signs_plain(OSSL_LIB_CTX *libctx, EVP_PKEY *key, const char *query)
 }
 
 /* A key whose private numbers stay in another provider is used there. */
-static void keys_of_another_provider(void **state)
+TEST(keys_of_another_provider)
 {
     static const char *const queries[] = {
         NULL, "?provider=warprsa", "?provider=token,?warprsa.offload=yes"};
@@ -198,7 +198,7 @@ static void keys_of_another_provider(void **state)
 
 /* Public numbers alone make a key, as they do by default, where nobody else
  * keeps keys. */
-static void public_numbers(void **state)
+TEST(public_numbers)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(NULL, "RSA", 1024, 2);
@@ -212,7 +212,7 @@ static void public_numbers(void **state)
 }
 
 /* "provider=warprsa", without a question mark: with and without a digest. */
-static void a_query_that_demands(void **state)
+TEST(a_query_that_demands)
 {
     static const char query[] = "provider=warprsa";
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
@@ -254,7 +254,7 @@ static void a_query_that_demands(void **state)
 
 /* Salts come from the caller's generator: without it there is no signature,
  * with another one there is, and the engine computes it. */
-static void another_generator(void **state)
+TEST(another_generator)
 {
     static const struct {
         const char *name;
@@ -415,7 +415,7 @@ static void odd_ciphers(OSSL_PROVIDER *provider, results *all)
     CIPHER(FREECTX, freectx)(contexts[1]);
 }
 
-static void null_arguments(void **state)
+TEST(null_arguments)
 {
     static void (*const groups[])(OSSL_PROVIDER *, results *) = {
         odd_keys, odd_signatures, odd_ciphers};
@@ -441,7 +441,7 @@ static void null_arguments(void **state)
 }
 
 /* The same by EVP: a generated key, whose parameters are copied to no key. */
-static void copied_parameters(void **state)
+TEST(copied_parameters)
 {
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     EVP_PKEY *key = key_make(subject, "RSA", 1024, 2);
@@ -459,16 +459,4 @@ static void copied_parameters(void **state)
     OSSL_LIB_CTX_free(subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_arguments),
-        cmocka_unit_test(copied_parameters),
-        cmocka_unit_test(a_query_that_demands),
-        cmocka_unit_test(another_generator),
-        cmocka_unit_test(public_numbers),
-        cmocka_unit_test(keys_of_another_provider),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -86,19 +86,19 @@ static void assert_refused(const char *wanted)
     free_context(libctx);
 }
 
-static void method_not_set(void **state)
+TEST(method_not_set)
 {
     out_of_force = SETTING_METHODS;
     assert_refused("known-answer test: the signature is wrong or could not be");
 }
 
-static void hook_not_reached(void **state)
+TEST(hook_not_reached)
 {
     out_of_force = SETTING_HOOKS;
     assert_refused("known-answer test: the private operation of a key");
 }
 
-static void hook_reached(void **state)
+TEST(hook_reached)
 {
     OSSL_LIB_CTX *subject = with_builtin();
     OSSL_PROVIDER *provider = NULL;
@@ -118,13 +118,4 @@ static void hook_reached(void **state)
     free_context(subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(method_not_set),
-        cmocka_unit_test(hook_not_reached),
-        cmocka_unit_test(hook_reached),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -84,7 +84,7 @@ static void start_jobs(signing works[JOBS])
         assert_int_equal(signing_step(&works[i]), ASYNC_PAUSE);
 }
 
-static void unloaded_under_jobs(void **state)
+TEST(unloaded_under_jobs)
 {
     static signing works[JOBS];
     OSSL_PROVIDER *provider = open_traced();
@@ -109,7 +109,7 @@ static void unloaded_under_jobs(void **state)
 
 /* The provider wraps the default provider that the program has loaded. Either
  * may be unloaded first. */
-static void default_unloaded(void **state)
+TEST(default_unloaded)
 {
     for (int default_first = 0; default_first < 2; default_first++) {
         OSSL_LIB_CTX *libctx = context_with(HOST_ENGINE);
@@ -132,7 +132,7 @@ static void default_unloaded(void **state)
 
 /* In a program without a default provider, the provider loads one for
  * itself. */
-static void no_default(void **state)
+TEST(no_default)
 {
     OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
     OSSL_PROVIDER *base = OSSL_PROVIDER_load(libctx, "base");
@@ -151,7 +151,7 @@ static void no_default(void **state)
     OSSL_LIB_CTX_free(libctx);
 }
 
-static void unloaded_under_threads(void **state)
+TEST(unloaded_under_threads)
 {
     static signer signers[THREADS];
     OSSL_PROVIDER *provider = open_traced();
@@ -181,7 +181,7 @@ static void exit_at_work(int with_jobs)
     exit(ALL_RIGHT);
 }
 
-static void exit_under_way(void **state)
+TEST(exit_under_way)
 {
     for (int with_jobs = 0; with_jobs < 2; with_jobs++) {
         pid_t child = fork_quietly();
@@ -195,17 +195,9 @@ static void exit_under_way(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unloaded_under_jobs),
-        cmocka_unit_test(default_unloaded),
-        cmocka_unit_test(no_default),
-        cmocka_unit_test(unloaded_under_threads),
-        cmocka_unit_test(exit_under_way),
-    };
-
     /* libcrypto's own exit handler takes its default context from under
      * threads that are in the middle of something, and these crash. */
     if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL))
         return 1;
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(unit_tests, setup, teardown);
 }

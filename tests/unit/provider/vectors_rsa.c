@@ -298,56 +298,56 @@ static void run_file(const char *file, vector_field_fn *field,
     assert_int_equal(v.count, count);
 }
 
-static void nist_pkcs1_generation(void **state)
+TEST(nist_pkcs1_generation)
 {
     run_file("FIPS_186-2/SigGen15_186-2.txt", nist_generation_field,
              check_pkcs1_signature, "", "", 250);
 }
 
-static void nist_pkcs1_verification(void **state)
+TEST(nist_pkcs1_verification)
 {
     run_file("FIPS_186-2/SigVer15_186-3.rsp", nist_verification_field,
              check_pkcs1_signature, "", "", 75);
 }
 
-static void nist_pss_generation(void **state)
+TEST(nist_pss_generation)
 {
     run_file("FIPS_186-2/SigGenPSS_186-2.txt", nist_generation_field,
              check_pss_signature, "", "", 250);
 }
 
-static void nist_pss_verification(void **state)
+TEST(nist_pss_verification)
 {
     run_file("FIPS_186-2/SigVerPSS_186-3.rsp", nist_verification_field,
              check_pss_signature, "", "", 75);
 }
 
-static void pkcs1_signatures(void **state)
+TEST(pkcs1_signatures)
 {
     run_file("pkcs1v15sign-vectors.txt", labelled_field, check_pkcs1_signature,
              "SHA1", "", 300);
 }
 
-static void pss_signatures(void **state)
+TEST(pss_signatures)
 {
     run_file("pkcs-1v2-1d2-vec/pss-vect.txt", labelled_field,
              check_pss_signature, "SHA1", "", 60);
 }
 
-static void pkcs1_decryptions(void **state)
+TEST(pkcs1_decryptions)
 {
     run_file("pkcs1v15crypt-vectors.txt", labelled_field,
              check_pkcs1_decryption, "", "", 300);
 }
 
-static void oaep_decryptions(void **state)
+TEST(oaep_decryptions)
 {
     run_file("pkcs-1v2-1d2-vec/oaep-vect.txt", labelled_field,
              check_oaep_decryption, "SHA1", "SHA1", 60);
 }
 
 /* The files are named after MGF1's digest, then OAEP's. */
-static void oaep_other_digests(void **state)
+TEST(oaep_other_digests)
 {
     run_file("oaep-custom/oaep-sha1-sha256.txt", labelled_field,
              check_oaep_decryption, "SHA256", "SHA1", 60);
@@ -365,7 +365,7 @@ static int open_contexts(void **state)
 }
 
 /* Runs last: the engine must have computed all operations. */
-static void all_by_the_engine(void **state)
+TEST(all_by_the_engine)
 {
     assert_true(module_context_close(&module));
     assert_int_equal(
@@ -378,23 +378,11 @@ static void all_by_the_engine(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nist_pkcs1_generation),
-        cmocka_unit_test(nist_pkcs1_verification),
-        cmocka_unit_test(nist_pss_generation),
-        cmocka_unit_test(nist_pss_verification),
-        cmocka_unit_test(pkcs1_signatures),
-        cmocka_unit_test(pss_signatures),
-        cmocka_unit_test(pkcs1_decryptions),
-        cmocka_unit_test(oaep_decryptions),
-        cmocka_unit_test(oaep_other_digests),
-        cmocka_unit_test(all_by_the_engine),
-    };
     if (module_context_device_missing())
         return MODULE_CONTEXT_SKIPPED;
     if (vector_directory() == NULL) {
         printf("python3-cryptography-vectors is not installed\n");
         return MODULE_CONTEXT_SKIPPED;
     }
-    return cmocka_run_group_tests(tests, open_contexts, NULL);
+    return cmocka_run_group_tests(unit_tests, open_contexts, NULL);
 }

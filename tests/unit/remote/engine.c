@@ -357,7 +357,7 @@ static warprsa_status start(setting *s)
     return s->engine->start(s->device, 0, WARPRSA_CLASS_2048, s->tasks, BATCH);
 }
 
-static void never_more_is_in_flight_than_granted(void **state)
+TEST(never_more_is_in_flight_than_granted)
 {
     setting *s = set_up(100);
 
@@ -376,7 +376,7 @@ static void never_more_is_in_flight_than_granted(void **state)
 }
 
 /* Each status of an operation that is not computed. */
-static void what_a_host_refuses_is_not_done(void **state)
+TEST(what_a_host_refuses_is_not_done)
 {
     setting *s = set_up(4096);
 
@@ -399,7 +399,7 @@ static void what_a_host_refuses_is_not_done(void **state)
 
 /* The first message of a batch is sent, the second is not: the batch has
  * failed, and results of the first one reach nobody's memory. */
-static void a_batch_that_is_sent_in_part_fails(void **state)
+TEST(a_batch_that_is_sent_in_part_fails)
 {
     setting *s = set_up(4096);
 
@@ -413,7 +413,7 @@ static void a_batch_that_is_sent_in_part_fails(void **state)
     tear_down(s);
 }
 
-static void a_key_that_is_not_sent_is_forgotten(void **state)
+TEST(a_key_that_is_not_sent_is_forgotten)
 {
     const warprsa_private_key key = {.modulus_bytes = BYTES};
     setting *s = set_up(4096);
@@ -429,7 +429,7 @@ static void a_key_that_is_not_sent_is_forgotten(void **state)
 }
 
 /* The log is to say more than "device error". */
-static void a_key_that_is_not_answered_is_the_reason(void **state)
+TEST(a_key_that_is_not_answered_is_the_reason)
 {
     const warprsa_private_key key = {.modulus_bytes = BYTES};
     setting *s = set_up(4096);
@@ -444,7 +444,7 @@ static void a_key_that_is_not_answered_is_the_reason(void **state)
     tear_down(s);
 }
 
-static void results_that_make_no_sense_are_refused(void **state)
+TEST(results_that_make_no_sense_are_refused)
 {
     setting *s = set_up(4096);
 
@@ -461,7 +461,7 @@ static void results_that_make_no_sense_are_refused(void **state)
 }
 
 /* What was received is checked, each result once, and nothing else is. */
-static void each_result_is_checked(void **state)
+TEST(each_result_is_checked)
 {
     static const warprsa_remote_engine_config checks = {.verify = true};
     setting *s = set_up(4096);
@@ -486,7 +486,7 @@ static void each_result_is_checked(void **state)
     tear_down(s);
 }
 
-static void a_host_that_drains_takes_no_more(void **state)
+TEST(a_host_that_drains_takes_no_more)
 {
     static const warprsa_remote_response draining = {
         .kind = WARPRSA_REMOTE_DRAINING};
@@ -508,7 +508,7 @@ static void a_host_that_drains_takes_no_more(void **state)
 /* What libcrypto keeps of the thread that shook hands must not outlive the
  * device, which another thread may close: the first one would crash at its
  * end. */
-static void the_thread_that_opens_leaves_tls(void **state)
+TEST(the_thread_that_opens_leaves_tls)
 {
     setting *s = set_up(4096);
 
@@ -519,7 +519,7 @@ static void the_thread_that_opens_leaves_tls(void **state)
 
 /* Its files are read again at a reload, and only then; one with a mistake is no
  * reason to give a host up, and a certificate that is no longer taken is. */
-static void a_host_is_trusted_until_it_is_not(void **state)
+TEST(a_host_is_trusted_until_it_is_not)
 {
     setting *s = set_up(4096);
     char why[WARPRSA_TLS_WHY] = "";
@@ -539,7 +539,7 @@ static void a_host_is_trusted_until_it_is_not(void **state)
     tear_down(s);
 }
 
-static void hosts_come_and_go(void **state)
+TEST(hosts_come_and_go)
 {
     setting *s = set_up(4096);
     warprsa_device *first = s->device;
@@ -567,21 +567,4 @@ static void hosts_come_and_go(void **state)
     assert_true(warprsa_remote_hosts_set("", why, sizeof(why)));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(never_more_is_in_flight_than_granted),
-        cmocka_unit_test(what_a_host_refuses_is_not_done),
-        cmocka_unit_test(a_batch_that_is_sent_in_part_fails),
-        cmocka_unit_test(a_key_that_is_not_sent_is_forgotten),
-        cmocka_unit_test(a_key_that_is_not_answered_is_the_reason),
-        cmocka_unit_test(results_that_make_no_sense_are_refused),
-        cmocka_unit_test(each_result_is_checked),
-        cmocka_unit_test(a_host_that_drains_takes_no_more),
-        cmocka_unit_test(the_thread_that_opens_leaves_tls),
-        cmocka_unit_test(a_host_is_trusted_until_it_is_not),
-        cmocka_unit_test(hosts_come_and_go),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -273,41 +273,8 @@ static size_t converse(unsigned messages)
     return sent;
 }
 
-static void cut_anywhere(void **state)
-{
-    static const size_t steps[] = {1, 3, 8, 9, 10, 100, 16383, WIRE - 1};
-
-    up.spoil_in = down.spoil_in = 0;
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        up.step = down.step = steps[i];
-        assert_int_equal(converse(10), 10);
-        assert_int_equal(received, 20);
-        assert_int_equal(ended, 0);
-        assert_true(sizes_are_right);
-    }
-}
-
-static void changed_at_random(void **state)
-{
-    const char *scale = getenv("WARPRSA_TEST_SCALE");
-    unsigned rounds = ROUNDS * (scale != NULL ? (unsigned)atoi(scale) : 100);
-    size_t arrived = 0;
-
-    for (unsigned i = 0; i < rounds / 100; i++) {
-        seed = i + 1;
-        up.step = down.step = 1 + next_random() % 3000;
-        up.spoil_in = i % 3 == 0 ? 0 : 1 + next_random() % 3000;
-        down.spoil_in = i % 3 == 1 ? 0 : 1 + next_random() % 3000;
-        (void)converse(4);
-        arrived += received;
-        assert_true(longest <= MESSAGE_MAX);
-    }
-    /* Else nothing was looked at, or nothing was spoilt. */
-    assert_true(arrived > 0 && ended > 0);
-}
-
 /* A peer that is not read from, and goes. */
-static void who_is_held_and_goes(void **state)
+TEST(who_is_held_and_goes)
 {
     int ends[2];
     warprsa_http2 *client, *server;
@@ -328,13 +295,37 @@ static void who_is_held_and_goes(void **state)
     warprsa_http2_free(server);
 }
 
-int main(void)
+TEST(cut_anywhere)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_held_and_goes),
-        cmocka_unit_test(cut_anywhere),
-        cmocka_unit_test(changed_at_random),
-    };
+    static const size_t steps[] = {1, 3, 8, 9, 10, 100, 16383, WIRE - 1};
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    up.spoil_in = down.spoil_in = 0;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        up.step = down.step = steps[i];
+        assert_int_equal(converse(10), 10);
+        assert_int_equal(received, 20);
+        assert_int_equal(ended, 0);
+        assert_true(sizes_are_right);
+    }
 }
+
+TEST(changed_at_random)
+{
+    const char *scale = getenv("WARPRSA_TEST_SCALE");
+    unsigned rounds = ROUNDS * (scale != NULL ? (unsigned)atoi(scale) : 100);
+    size_t arrived = 0;
+
+    for (unsigned i = 0; i < rounds / 100; i++) {
+        seed = i + 1;
+        up.step = down.step = 1 + next_random() % 3000;
+        up.spoil_in = i % 3 == 0 ? 0 : 1 + next_random() % 3000;
+        down.spoil_in = i % 3 == 1 ? 0 : 1 + next_random() % 3000;
+        (void)converse(4);
+        arrived += received;
+        assert_true(longest <= MESSAGE_MAX);
+    }
+    /* Else nothing was looked at, or nothing was spoilt. */
+    assert_true(arrived > 0 && ended > 0);
+}
+
+RUN_TESTS(NULL, NULL)

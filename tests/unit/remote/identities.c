@@ -39,7 +39,7 @@ static bool read_text(warprsa_identities *table, const char *text)
     return warprsa_identities_read(table, path, why, sizeof(why));
 }
 
-static void lines(void **state)
+TEST(lines)
 {
     static const char *const bad[] = {
         "dns:a session=4\n",    "dns:a sessions=\n",
@@ -82,7 +82,7 @@ static void lines(void **state)
     warprsa_identities_free(&table);
 }
 
-static void a_reload(void **state)
+TEST(a_reload)
 {
     warprsa_identities table;
     warprsa_identity *a, *b;
@@ -120,7 +120,7 @@ static bool is_there(warprsa_identities *table, const char *name)
 
 /* Who was taken out stays out, whatever is wrong with other lines; and nobody
  * comes in by a line that is wrong. */
-static void mistakes(void **state)
+TEST(mistakes)
 {
     static const char *const bad[] = {
         "dns:a rate=x\n", "subject:CN=a\n",   "a\n",
@@ -152,7 +152,7 @@ static void mistakes(void **state)
 }
 
 /* A file that is not there removes nobody. */
-static void no_file(void **state)
+TEST(no_file)
 {
     warprsa_identities table;
 
@@ -165,7 +165,7 @@ static void no_file(void **state)
     warprsa_identities_free(&table);
 }
 
-static void limits(void **state)
+TEST(limits)
 {
     const uint64_t now = 1000 * WARPRSA_NS_PER_SEC;
     warprsa_identities table;
@@ -202,13 +202,4 @@ static void limits(void **state)
     warprsa_identities_free(&table);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines),    cmocka_unit_test(a_reload),
-        cmocka_unit_test(mistakes), cmocka_unit_test(no_file),
-        cmocka_unit_test(limits),
-    };
-
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+RUN_TESTS(make_file, remove_file)

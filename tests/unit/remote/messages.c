@@ -72,7 +72,7 @@ static size_t write_key(uint8_t *to, size_t room)
     return warprsa_remote_write_load_key(to, room, 300, &key);
 }
 
-static void test_key(void **state)
+TEST(test_key)
 {
     warprsa_private_key key = made_up_key();
     size_t size = write_key(buffer, sizeof(buffer));
@@ -102,7 +102,7 @@ static size_t write_operations(uint8_t *to, size_t room)
     return warprsa_remote_write_operations(to, room, o, 3);
 }
 
-static void test_operations(void **state)
+TEST(test_operations)
 {
     size_t size = write_operations(buffer, sizeof(buffer));
 
@@ -118,7 +118,7 @@ static void test_operations(void **state)
 
 /* The largest messages fit; an RSA-2048 operation takes no more bytes, both
  * ways, than doc/remote.md says. */
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
     static warprsa_remote_operation o[WARPRSA_REMOTE_BATCH_MAX];
     static warprsa_remote_result r[WARPRSA_REMOTE_BATCH_MAX];
@@ -147,7 +147,7 @@ static void test_sizes(void **state)
     assert_in_range(there + back, 64 * 512, 64 * 535);
 }
 
-static void test_responses(void **state)
+TEST(test_responses)
 {
     static uint8_t output[256] = {9};
     const warprsa_remote_welcome welcome = {1, 2, 256, 0, UINT32_MAX};
@@ -190,7 +190,7 @@ typedef struct bad_message {
         wrong, sizeof(bytes) - 1, bytes                                        \
     }
 
-static void test_bad_requests(void **state)
+TEST(test_bad_requests)
 {
     static const bad_message bad[] = {
         BAD("of one known kind", ""),
@@ -229,7 +229,7 @@ static void test_bad_requests(void **state)
 
 /* One operation more than fit into the array; an input one byte longer than
  * any modulus; a key with a number too long for the engines. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
     static uint8_t number[WARPRSA_MODULUS_BYTES_MAX + 1] = {1};
     warprsa_protobuf_writer w = {buffer, buffer + sizeof(buffer), false};
@@ -263,7 +263,7 @@ static void test_limits(void **state)
 }
 
 /* Fields that this version doesn't know are left out, as proto3 has it. */
-static void test_unknown_fields(void **state)
+TEST(test_unknown_fields)
 {
     static const char known[] = "\x12\x0b"
                                 "\x08\x05"                 /* key = 5 */
@@ -283,7 +283,7 @@ static void test_unknown_fields(void **state)
 
 /* No beginning of a message is read beyond its end, as AddressSanitizer and
  * valgrind see; it is refused, or one of fewer fields. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
     size_t size = write_operations(buffer, sizeof(buffer));
 
@@ -297,7 +297,7 @@ static void test_cut(void **state)
     }
 }
 
-static void test_prefix(void **state)
+TEST(test_prefix)
 {
     const uint8_t compressed[WARPRSA_REMOTE_PREFIX] = {1, 0, 0, 0, 1};
     const uint8_t huge[WARPRSA_REMOTE_PREFIX] = {0, 0xff, 0xff, 0xff, 0xff};
@@ -307,19 +307,4 @@ static void test_prefix(void **state)
     assert_false(warprsa_remote_read_prefix(huge, &size));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_key),
-        cmocka_unit_test(test_operations),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_responses),
-        cmocka_unit_test(test_bad_requests),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_unknown_fields),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_prefix),
-    };
-
-    return cmocka_run_group_tests_name("remote_messages", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

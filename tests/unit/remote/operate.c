@@ -148,7 +148,7 @@ static bool has_keys(unsigned count)
 }
 
 /* What comes before there is a session waits, in its order. */
-static void messages_wait_for_the_session(void **state)
+TEST_IN(messages_wait_for_the_session, begin, end)
 {
     load_key(KEY);
     operate(1, KEY);
@@ -164,7 +164,7 @@ static void messages_wait_for_the_session(void **state)
 }
 
 /* A wrong one among them ends the call, and the host hears why. */
-static void a_wrong_message_may_have_waited(void **state)
+TEST_IN(a_wrong_message_may_have_waited, begin, end)
 {
     static const uint8_t wrong[] = {0xff};
 
@@ -180,7 +180,7 @@ static void a_wrong_message_may_have_waited(void **state)
 }
 
 /* So does what the daemon has no room for. */
-static void keys_wait_for_room(void **state)
+TEST_IN(keys_wait_for_room, begin, end)
 {
     RUN_UNTIL(seen.welcomes == 1);
     for (uint32_t i = 0; i < KEYS; i++)
@@ -210,7 +210,7 @@ static unsigned abandoned(void)
 }
 
 /* Of a client that has gone, a batch under way is the last that is computed. */
-static void what_is_queued_ends_with_the_session(void **state)
+TEST_IN(what_is_queued_ends_with_the_session, begin, end)
 {
     const unsigned streams = server.queue_config.engines[0].streams;
 
@@ -237,7 +237,7 @@ static void what_is_queued_ends_with_the_session(void **state)
     assert_int_equal(fake.batches, streams);
 }
 
-static void all_are_answered(void **state)
+TEST_IN(all_are_answered, begin, end)
 {
     RUN_UNTIL(seen.welcomes == 1);
     load_key(KEY);
@@ -258,7 +258,7 @@ static void all_are_answered(void **state)
 
 /* The host begins to drain before the session is told: answers collected in
  * between don't end the call. */
-static void who_is_there_is_told_before_the_end(void **state)
+TEST_IN(who_is_there_is_told_before_the_end, begin, end)
 {
     RUN_UNTIL(seen.welcomes == 1);
     load_key(KEY);
@@ -276,7 +276,7 @@ static void who_is_there_is_told_before_the_end(void **state)
 }
 
 /* The daemon goes: the call ends, and another one is served once it is back. */
-static void a_daemon_that_goes_ends_the_call(void **state)
+TEST_IN(a_daemon_that_goes_ends_the_call, begin, end)
 {
     RUN_UNTIL(seen.welcomes == 1);
     RUN_UNTIL(warprsa_upstream_is_ready(&fake_host.upstream));
@@ -301,7 +301,7 @@ static void a_daemon_that_goes_ends_the_call(void **state)
 }
 
 /* It goes and comes before the gateway has seen that. */
-static void a_daemon_that_is_new_before_it_is_missed(void **state)
+TEST_IN(a_daemon_that_is_new_before_it_is_missed, begin, end)
 {
     RUN_UNTIL(warprsa_upstream_is_ready(&fake_host.upstream));
     close_session();
@@ -323,7 +323,7 @@ static void a_daemon_that_is_new_before_it_is_missed(void **state)
 
 /* Two calls wait for their sessions too long, and the end of one closes the
  * stream of the other, as a write can. */
-static void a_lost_call_closes_the_next(void **state)
+TEST_IN(a_lost_call_closes_the_next, begin, end)
 {
     warprsa_operate *other =
         warprsa_operate_new(&fake_host, &fake_stream, &fake_identity);
@@ -339,7 +339,7 @@ static void a_lost_call_closes_the_next(void **state)
 }
 
 /* A call that ends before its session is there. The seat goes back. */
-static void a_call_that_ends_at_once(void **state)
+TEST_IN(a_call_that_ends_at_once, begin, end)
 {
     for (unsigned i = 0; i < 100; i++) {
         close_session();
@@ -350,21 +350,4 @@ static void a_call_that_ends_at_once(void **state)
     WAIT_UNTIL((run(), warprsa_server_clients(server.server) == 1));
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(messages_wait_for_the_session),
-        TEST(a_wrong_message_may_have_waited),
-        TEST(keys_wait_for_room),
-        TEST(what_is_queued_ends_with_the_session),
-        TEST(all_are_answered),
-        TEST(who_is_there_is_told_before_the_end),
-        TEST(a_daemon_that_goes_ends_the_call),
-        TEST(a_daemon_that_is_new_before_it_is_missed),
-        TEST(a_lost_call_closes_the_next),
-        TEST(a_call_that_ends_at_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

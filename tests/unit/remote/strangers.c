@@ -54,7 +54,7 @@ static warprsa_stranger *add(unsigned i, const struct sockaddr *from)
 }
 
 /* Of one address the first that is silent goes, then the first of all. */
-static void one_address(void **state)
+TEST(one_address)
 {
     const unsigned most = WARPRSA_STRANGERS_OF_ADDRESS;
 
@@ -72,7 +72,7 @@ static void one_address(void **state)
 }
 
 /* The hosts of a prefix are one; an IPv4 address in IPv6 is itself. */
-static void addresses(void **state)
+TEST(addresses)
 {
     static struct sockaddr_in6 mapped = {
         .sin6_family = AF_INET6,
@@ -92,7 +92,7 @@ static void addresses(void **state)
 
 /* An honest peer that shakes hands while others flood: it stays, whether they
  * come from one address or from many. */
-static void a_flood(void **state)
+TEST(a_flood)
 {
     for (unsigned addresses_of_flood = 1; addresses_of_flood <= 16;
          addresses_of_flood *= 2) {
@@ -119,7 +119,7 @@ static void a_flood(void **state)
 }
 
 /* More addresses than places: somebody goes, and the limit holds. */
-static void everybody(void **state)
+TEST(everybody)
 {
     start();
     for (unsigned i = 0; i < MANY; i++) {
@@ -128,14 +128,4 @@ static void everybody(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_address),
-        cmocka_unit_test(addresses),
-        cmocka_unit_test(a_flood),
-        cmocka_unit_test(everybody),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

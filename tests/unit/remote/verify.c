@@ -119,7 +119,7 @@ static void expect(size_t count, size_t wrong)
 }
 
 /* Every number of results: eights, and one group of what is left. */
-static void results_are_checked_by_eights(void **state)
+TEST(results_are_checked_by_eights)
 {
     const warprsa_private_key key = key_of(65537);
     warprsa_verify *verify;
@@ -149,7 +149,7 @@ static void results_are_checked_by_eights(void **state)
 
 /* An exponent of 64 bits takes eight times as long as 65537, and costs only
  * those that are like it. */
-static void long_exponents_wait_apart(void **state)
+TEST(long_exponents_wait_apart)
 {
     static const uint64_t exponents[] = {65537, 0x1ffff, 3, 0x20001,
                                          UINT64_MAX};
@@ -205,7 +205,7 @@ static void make_right(size_t i, const warprsa_private_key *key)
 }
 
 /* Without AVX-512 IFMA, and for keys that these checks don't take. */
-static void libcrypto_checks_what_is_left(void **state)
+TEST(libcrypto_checks_what_is_left)
 {
     static const uint64_t exponents[] = {3, 65537, UINT64_MAX};
     static const warprsa_status refusals[] = {WARPRSA_NO_DEVICE,
@@ -239,7 +239,7 @@ static void libcrypto_checks_what_is_left(void **state)
     assert_int_equal(ifma.calls, 0);
 }
 
-static void no_memory_is_no_key(void **state)
+TEST(no_memory_is_no_key)
 {
     const warprsa_private_key key = key_of(65537);
 
@@ -247,14 +247,4 @@ static void no_memory_is_no_key(void **state)
     assert_null(warprsa_verify_new(&key));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_checked_by_eights),
-        cmocka_unit_test(long_exponents_wait_apart),
-        cmocka_unit_test(libcrypto_checks_what_is_left),
-        cmocka_unit_test(no_memory_is_no_key),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

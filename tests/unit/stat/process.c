@@ -55,7 +55,7 @@ static void end(pid_t child)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void this_one(void **state)
+TEST(this_one)
 {
     warprsa_process process;
     char name[WARPRSA_COMMAND_SIZE];
@@ -69,7 +69,7 @@ static void this_one(void **state)
     warprsa_process_close(&process);
 }
 
-static void a_number_of_its_own(void **state)
+TEST(a_number_of_its_own)
 {
     warprsa_subuids subuids = {0};
     struct warprsa_subuid_range range = {getuid(), 1, 4711};
@@ -83,7 +83,7 @@ static void a_number_of_its_own(void **state)
     warprsa_process_close(&process);
 }
 
-static void ended(void **state)
+TEST(ended)
 {
     pid_t child = child_of_this();
     warprsa_process process, gone;
@@ -99,7 +99,7 @@ static void ended(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
-static void another_one_of_that_number(void **state)
+TEST(another_one_of_that_number)
 {
     pid_t child = child_of_this(), next;
     warprsa_process process, other;
@@ -123,7 +123,7 @@ static void another_one_of_that_number(void **state)
     end(next);
 }
 
-static void another_user(void **state)
+TEST(another_user)
 {
     int go[2], done[2];
     warprsa_process process;
@@ -157,15 +157,4 @@ static void another_user(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(this_one),
-        cmocka_unit_test(a_number_of_its_own),
-        cmocka_unit_test(ended),
-        cmocka_unit_test(another_one_of_that_number),
-        cmocka_unit_test(another_user),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -47,7 +47,7 @@ static int make_file(const char *name, uint64_t created_ns)
     return fd;
 }
 
-static void once_each(void **state)
+TEST(once_each)
 {
     int one = make_file("warprsa-counters", 1);
     int again = dup(one), other = make_file("warprsa-counters", 2);
@@ -67,7 +67,7 @@ static void once_each(void **state)
     assert_int_equal(reading.found, WARPRSA_NOT_LOADED);
 }
 
-static void an_allowance(void **state)
+TEST(an_allowance)
 {
     uint64_t left = MANY, used;
     int fd = make_file("warprsa-counters", 1);
@@ -94,7 +94,7 @@ static void an_allowance(void **state)
     close(fd);
 }
 
-static void no_more_than_room(void **state)
+TEST(no_more_than_room)
 {
     int fds[WARPRSA_BLOCKS_MAX + 4];
 
@@ -108,7 +108,7 @@ static void no_more_than_room(void **state)
 
 /* What another user has made does not take the room of this one's, nor does it
  * say that this process has counted. */
-static void made_by_another_user(void **state)
+TEST(made_by_another_user)
 {
     int fds[WARPRSA_BLOCKS_MAX];
 
@@ -129,7 +129,7 @@ static void made_by_another_user(void **state)
 
 /* A file of that name and content that lies somewhere, as in a mount of the
  * user's own, has been made by whoever: not by whom the file belongs to. */
-static void no_memory_file(void **state)
+TEST(no_memory_file)
 {
     static const char path[] = "/memfd:warprsa-counters.test";
     int memory = make_file("warprsa-counters", 1), file;
@@ -181,7 +181,7 @@ static void go_down(size_t length)
 
 /* A mapping whose file has a path longer than a line that is read, the rest of
  * which looks like the line of a mapping that is a block. */
-static void a_line_in_a_line(void **state)
+TEST(a_line_in_a_line)
 {
     static warprsa_counters block;
     char top[] = "/tmp/warprsa.XXXXXX", name[256];
@@ -228,16 +228,4 @@ static int close_reader(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(once_each),
-        cmocka_unit_test(an_allowance),
-        cmocka_unit_test(no_more_than_room),
-        cmocka_unit_test(made_by_another_user),
-        cmocka_unit_test(no_memory_file),
-        cmocka_unit_test(a_line_in_a_line),
-    };
-
-    return cmocka_run_group_tests(tests, open_reader, close_reader);
-}
+RUN_TESTS(open_reader, close_reader)

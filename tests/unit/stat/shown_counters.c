@@ -107,7 +107,7 @@ static void expect_all(const char *in, const char *format)
 }
 
 /* The row that this program adds is the last one. */
-static void the_row_is_there(void **state)
+TEST(the_row_is_there)
 {
     assert_string_equal(rows[ROWS - 1].name, "test_events");
     assert_int_equal(block->test_events, FIRST_VALUE + WARPRSA_COUNTERS - 1);
@@ -123,7 +123,7 @@ static void the_row_is_there(void **state)
     }
 }
 
-static void in_the_line(void **state)
+TEST(in_the_line)
 {
     char line[WARPRSA_COUNTERS_LINE];
 
@@ -131,7 +131,7 @@ static void in_the_line(void **state)
     expect_all(line, " %s=%u ");
 }
 
-static void as_parameters(void **state)
+TEST(as_parameters)
 {
     warprsa_instance instance = {.counters = block};
     static warprsa_context context;
@@ -201,7 +201,7 @@ static void stat_this_process(char *option)
     unlink(path);
 }
 
-static void by_warprsa_stat(void **state)
+TEST(by_warprsa_stat)
 {
     stat_this_process(NULL);
     expect_all(text, "\n  %-18s %u\n");
@@ -231,7 +231,7 @@ static void expect_metrics(const shown_row *list, unsigned count,
     }
 }
 
-static void in_prometheus(void **state)
+TEST(in_prometheus)
 {
     static warprsa_user_seat user = {.label = "root"};
     static warprsa_program list[2] = {{.user = &user, .name = "test"},
@@ -260,7 +260,7 @@ static void in_prometheus(void **state)
 }
 
 /* The columns of warprsa-load have the names of warprsa-stat. */
-static void in_the_load_report(void **state)
+TEST(in_the_load_report)
 {
     load_options options = {.csv = path, .subjects_count = 1};
     load_counters last = {0}, now;
@@ -306,7 +306,7 @@ static void write_table(const char *table)
     assert_int_equal(fclose(file), 0);
 }
 
-static void in_the_manual(void **state)
+TEST(in_the_manual)
 {
     const char *source = getenv("SOURCE_DIR");
     char command[2048];
@@ -340,17 +340,4 @@ static void in_the_manual(void **state)
     unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_row_is_there),
-        cmocka_unit_test(in_the_line),
-        cmocka_unit_test(as_parameters),
-        cmocka_unit_test(by_warprsa_stat),
-        cmocka_unit_test(in_prometheus),
-        cmocka_unit_test(in_the_load_report),
-        cmocka_unit_test(in_the_manual),
-    };
-
-    return cmocka_run_group_tests(tests, make_block, free_block);
-}
+RUN_TESTS(make_block, free_block)

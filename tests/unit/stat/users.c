@@ -61,7 +61,7 @@ static const char *label_of(uid_t uid)
     return warprsa_users_find(users, uid)->label;
 }
 
-static void what_may_be_a_label(void **state)
+TEST(what_may_be_a_label)
 {
     static const char *const names[] = {"root",   "_apt",          "www-data",
                                         "a.b_c$", "m@example.org", "x"};
@@ -90,7 +90,7 @@ static void what_may_be_a_label(void **state)
     assert_string_equal(label, "4294967294");
 }
 
-static void one_label_each(void **state)
+TEST_IN(one_label_each, setup, teardown)
 {
     assert_string_equal(label_of(0), "root");
     assert_string_equal(label_of(NAMED), "u1000");
@@ -103,7 +103,7 @@ static void one_label_each(void **state)
 }
 
 /* Whoever comes first, each kind has its seats. */
-static void a_user_with_many_ids(void **state)
+TEST_IN(a_user_with_many_ids, setup, teardown)
 {
     char label[16];
     unsigned before;
@@ -131,7 +131,7 @@ static void a_user_with_many_ids(void **state)
     assert_int_equal(looked_up, before);
 }
 
-static void looks(void **state)
+TEST_IN(looks, setup, teardown)
 {
     uint64_t *mine = warprsa_users_looks(users, NAMED);
     uint64_t *theirs = warprsa_users_looks(users, NAMED + 1);
@@ -152,16 +152,4 @@ static void looks(void **state)
     assert_int_equal(*theirs, WARPRSA_USER_LOOKS_MAX);
 }
 
-#define WITH_USERS(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_may_be_a_label),
-        WITH_USERS(one_label_each),
-        WITH_USERS(a_user_with_many_ids),
-        WITH_USERS(looks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)
