@@ -394,8 +394,10 @@ size_t hostile_client_run(hostile_client *c, uid_t uid,
     /* libc would change all threads. */
     if (uid != 0)
         (void)syscall(SYS_setresuid, uid, uid, uid);
-    for (; !atomic_load(stop); attacks++)
+    do {
         attack(c);
+        attacks++;
+    } while (!atomic_load(stop));
     close_peers(c);
     return attacks;
 }

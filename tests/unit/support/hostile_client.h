@@ -30,9 +30,10 @@ typedef struct hostile_client {
     unsigned peers_kept;
 } hostile_client;
 
-/* Attacks again and again until *stop; an attack takes some milliseconds. The
- * calling thread becomes one of this user before, if it may and `uid` is not 0:
- * that thread alone. Returns how many attacks it has made. */
+/* Attacks once, and then again and again until *stop; an attack takes some
+ * milliseconds. The calling thread becomes one of this user before, if it may
+ * and `uid` is not 0: that thread alone. Returns how many attacks it has
+ * made. */
 size_t hostile_client_run(hostile_client *client, uid_t uid,
                           const _Atomic bool *stop);
 
