@@ -19,6 +19,102 @@ enum {
     THREADS = 16,
 };
 
+/* The tests that fork come first: under ThreadSanitizer a child may start no
+ * threads once its parent has some. */
+
+/* Abandons jobs; in a child process, since an abandoned job is never freed. */
+static int give_up_jobs(int with_callback)
+{
+    static signing works[JOBS];
+    static atomic_int called[JOBS];
+    unsigned before = 0;
+    signing one = {0};
+
+    if (!signs_right(subject, subject_key,
+                     oracle_key)) /* everything is open now */
+        return 1;
+    before = count_descriptors();
+    for (unsigned i = 0; i < JOBS; i++) {
+        works[i].wait_ctx = ASYNC_WAIT_CTX_new();
+        if (with_callback &&
+            ASYNC_WAIT_CTX_set_callback(works[i].wait_ctx, note_callback,
+                                        &called[i]) != 1)
+            return 1;
+        if (signing_step(&works[i]) != ASYNC_PAUSE)
+            return 2;
+    }
+    for (unsigned i = 0; i < JOBS; i++) {
+        ASYNC_WAIT_CTX_free(works[i].wait_ctx);
+        atomic_store(&called[i], 0);
+    }
+    /* Later ones are answered after those: then nobody holds a descriptor. */
+    if (run_impatiently(&one, 1) == UINT32_MAX || !signings_end(&one, 1))
+        return 3;
+    for (unsigned i = 0; i < 30000 && count_descriptors() != before; i++)
+        usleep(1000);
+    if (count_descriptors() != before)
+        return 4;
+    for (unsigned i = 0; i < JOBS; i++)
+        if (atomic_load(&called[i]))
+            return 5;
+    return 0;
+}
+
+TEST(jobs_given_up)
+{
+    for (int with_callback = 0; with_callback < 2; with_callback++)
+        ASSERT_CHILD(give_up_jobs(with_callback));
+}
+
+static atomic_int inside, freed;
+
+/* As if the machine were stopped, with this thread delayed a little more. */
+static int slow_callback(void *arg)
+{
+    atomic_int *called = arg;
+
+    atomic_store(&inside, 1);
+    while (!atomic_load(&freed))
+        sched_yield();
+    usleep(100000); /* the other thread waits for this one now */
+    raise(SIGSTOP);
+    usleep(20000);
+    atomic_store(called, 1);
+    return 1;
+}
+
+static int free_under_callback(void)
+{
+    static atomic_int called;
+    signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()};
+
+    if (ASYNC_WAIT_CTX_set_callback(one.wait_ctx, slow_callback, &called) != 1)
+        return 1;
+    if (signing_step(&one) != ASYNC_PAUSE)
+        return 2;
+    while (!atomic_load(&inside))
+        sched_yield();
+    atomic_store(&freed, 1);
+    ASYNC_WAIT_CTX_free(one.wait_ctx);
+    return atomic_load(&called) ? 0 : 3;
+}
+
+/* The thread that frees a wait ctx waits for a callback that is running, even
+ * if the machine stops meanwhile. */
+TEST(freed_under_a_callback)
+{
+    pid_t child = fork_quietly();
+    int status = 0;
+
+    if (child == 0)
+        _exit(free_under_callback());
+    assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+    assert_true(WIFSTOPPED(status));
+    sleep(2);
+    assert_int_equal(kill(child, SIGCONT), 0);
+    assert_all_right(child);
+}
+
 TEST(jobs_resumed_too_early)
 {
     static signing works[JOBS];
@@ -149,99 +245,6 @@ TEST(pause_blocked)
     one.finished = ret == 1;
     assert_true(signings_end(&one, 1));
     assert_counted(subject, before + 1, 0);
-}
-
-/* Abandons jobs; in a child process, since an abandoned job is never freed. */
-static int give_up_jobs(int with_callback)
-{
-    static signing works[JOBS];
-    static atomic_int called[JOBS];
-    unsigned before = 0;
-    signing one = {0};
-
-    if (!signs_right(subject, subject_key,
-                     oracle_key)) /* everything is open now */
-        return 1;
-    before = count_descriptors();
-    for (unsigned i = 0; i < JOBS; i++) {
-        works[i].wait_ctx = ASYNC_WAIT_CTX_new();
-        if (with_callback &&
-            ASYNC_WAIT_CTX_set_callback(works[i].wait_ctx, note_callback,
-                                        &called[i]) != 1)
-            return 1;
-        if (signing_step(&works[i]) != ASYNC_PAUSE)
-            return 2;
-    }
-    for (unsigned i = 0; i < JOBS; i++) {
-        ASYNC_WAIT_CTX_free(works[i].wait_ctx);
-        atomic_store(&called[i], 0);
-    }
-    /* Later ones are answered after those: then nobody holds a descriptor. */
-    if (run_impatiently(&one, 1) == UINT32_MAX || !signings_end(&one, 1))
-        return 3;
-    for (unsigned i = 0; i < 30000 && count_descriptors() != before; i++)
-        usleep(1000);
-    if (count_descriptors() != before)
-        return 4;
-    for (unsigned i = 0; i < JOBS; i++)
-        if (atomic_load(&called[i]))
-            return 5;
-    return 0;
-}
-
-TEST(jobs_given_up)
-{
-    for (int with_callback = 0; with_callback < 2; with_callback++)
-        ASSERT_CHILD(give_up_jobs(with_callback));
-}
-
-static atomic_int inside, freed;
-
-/* As if the machine were stopped, with this thread delayed a little more. */
-static int slow_callback(void *arg)
-{
-    atomic_int *called = arg;
-
-    atomic_store(&inside, 1);
-    while (!atomic_load(&freed))
-        sched_yield();
-    usleep(100000); /* the other thread waits for this one now */
-    raise(SIGSTOP);
-    usleep(20000);
-    atomic_store(called, 1);
-    return 1;
-}
-
-static int free_under_callback(void)
-{
-    static atomic_int called;
-    signing one = {.wait_ctx = ASYNC_WAIT_CTX_new()};
-
-    if (ASYNC_WAIT_CTX_set_callback(one.wait_ctx, slow_callback, &called) != 1)
-        return 1;
-    if (signing_step(&one) != ASYNC_PAUSE)
-        return 2;
-    while (!atomic_load(&inside))
-        sched_yield();
-    atomic_store(&freed, 1);
-    ASYNC_WAIT_CTX_free(one.wait_ctx);
-    return atomic_load(&called) ? 0 : 3;
-}
-
-/* The thread that frees a wait ctx waits for a callback that is running, even
- * if the machine stops meanwhile. */
-TEST(freed_under_a_callback)
-{
-    pid_t child = fork_quietly();
-    int status = 0;
-
-    if (child == 0)
-        _exit(free_under_callback());
-    assert_int_equal(waitpid(child, &status, WUNTRACED), child);
-    assert_true(WIFSTOPPED(status));
-    sleep(2);
-    assert_int_equal(kill(child, SIGCONT), 0);
-    assert_all_right(child);
 }
 
 static size_t descriptors_of(const signing *one)
