@@ -18,12 +18,7 @@
 #include "batching/daemon/server/server_context.h"
 #include "tests/unit/support/emulator.h"
 #include "tests/unit/support/open_files.h"
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
+#include "tests/unit/support/sanitizers.h"
 
 #ifndef SO_PASSPIDFD
 #define SO_PASSPIDFD 76 /* Linux 6.5 */
@@ -263,7 +258,7 @@ TEST_IN(sockets_that_linger, setup, teardown)
     int listener;
 
     skip_under_emulator();
-#if defined(__SANITIZE_THREAD__)
+#ifdef UNDER_TSAN
     skip();
 #endif
     listener = listen_for_them(&address);

@@ -34,12 +34,6 @@ enum {
     HELD_MS = 15000,
 };
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-
 static char directory[] = "/tmp/warprsa-daemon.XXXXXX";
 static char path[64], log_path[64];
 static pid_t daemon_pid;

@@ -12,20 +12,12 @@
 
 #include "tests/unit/support/module_context.h"
 #include "tests/unit/support/provider_subject.h"
+#include "tests/unit/support/sanitizers.h"
 
 enum {
     JOBS = 16,
     THREADS = 4,
 };
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
 
 /* Ends a child as a program ends: frees everything and runs the exit handlers.
  * The parent's queue isn't freed, since the child has given it up. */
@@ -135,7 +127,7 @@ TEST(with_threads_at_work)
     uint64_t before = counter_of(subject, "warprsa-gpu");
     unsigned forks = module_context_scaled(10);
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_ASAN
     /* In the child, its allocator's lock may stay taken for ever. */
     skip();
 #endif
@@ -195,7 +187,7 @@ TEST(counters_of_each_process)
 
 int main(void)
 {
-#ifdef __SANITIZE_THREAD__
+#ifdef UNDER_TSAN
     /* ThreadSanitizer aborts in a child that starts threads: "dup thread with
      * used id". */
     return 77;

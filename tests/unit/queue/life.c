@@ -16,14 +16,7 @@
 #include <unistd.h>
 
 #include "batching/queue/queue_core.h"
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN 1
-#endif
-#elif defined(__SANITIZE_THREAD__)
-#define UNDER_TSAN 1
-#endif
+#include "tests/unit/support/sanitizers.h"
 
 static int reset(void **state)
 {

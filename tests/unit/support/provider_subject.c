@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "tests/unit/support/sanitizers.h"
+
 EVP_PKEY *oracle_key;
 OSSL_LIB_CTX *subject;
 EVP_PKEY *subject_key;
@@ -213,13 +215,7 @@ unsigned signers_end(signer *signers, unsigned count)
     return made;
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_ASAN
 /* Whether every thread of the process but the calling one sleeps. */
 static bool others_sleep(void)
 {
@@ -248,7 +244,7 @@ static bool others_sleep(void)
 pid_t fork_quietly(void)
 {
     fflush(NULL);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_ASAN
     for (unsigned i = 0; i < 1000 && !others_sleep(); i++)
         usleep(1000);
 #endif
