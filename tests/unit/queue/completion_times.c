@@ -19,7 +19,7 @@ static bool sooner(const warprsa_answer_times *times, bool contended,
     return warprsa_answer_times_cpus_are_sooner(times, size, contended, now_ns);
 }
 
-static void other_devices_come_first(void **state)
+TEST(other_devices_come_first)
 {
     warprsa_answer_times times = {0};
 
@@ -28,7 +28,7 @@ static void other_devices_come_first(void **state)
     assert_false(sooner(&times, false, 2 * MS));
 }
 
-static void the_shorter_time_wins(void **state)
+TEST(the_shorter_time_wins)
 {
     warprsa_answer_times times = {0};
 
@@ -47,7 +47,7 @@ static void the_shorter_time_wins(void **state)
     assert_false(sooner(&times, false, 111 * MS));
 }
 
-static void contended_cpus_are_left_alone(void **state)
+TEST(contended_cpus_are_left_alone)
 {
     warprsa_answer_times times = {0};
 
@@ -60,13 +60,4 @@ static void contended_cpus_are_left_alone(void **state)
     assert_true(sooner(&times, true, 1010 * MS));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_devices_come_first),
-        cmocka_unit_test(the_shorter_time_wins),
-        cmocka_unit_test(contended_cpus_are_left_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

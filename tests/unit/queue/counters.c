@@ -24,7 +24,7 @@
 #include "batching/queue/counters.h"
 #include "tests/unit/support/emulator.h"
 
-static void a_line_with_everything(void **state)
+TEST(a_line_with_everything)
 {
     warprsa_counters *c = warprsa_counters_new();
     char line[WARPRSA_COUNTERS_LINE];
@@ -79,7 +79,7 @@ static void a_line_with_everything(void **state)
     warprsa_counters_free(c);
 }
 
-static void times_fall_into_powers_of_two(void **state)
+TEST(times_fall_into_powers_of_two)
 {
     assert_int_equal(warprsa_time_bin(0), 0);
     assert_int_equal(warprsa_time_bin(1), 0);
@@ -93,7 +93,7 @@ static void times_fall_into_powers_of_two(void **state)
 }
 
 /* As from one serving process of the daemon to the next. */
-static void a_block_goes_on(void **state)
+TEST(a_block_goes_on)
 {
     warprsa_counters *c = warprsa_counters_new();
 
@@ -116,7 +116,7 @@ static void a_block_goes_on(void **state)
     warprsa_counters_free(c);
 }
 
-static void the_longest_line_fits(void **state)
+TEST(the_longest_line_fits)
 {
     warprsa_counters *c = warprsa_counters_new();
     char line[WARPRSA_COUNTERS_LINE], cut[20];
@@ -136,7 +136,7 @@ static void the_longest_line_fits(void **state)
 }
 
 /* The text comes from drivers and goes to terminals. */
-static void device_text_is_cut_and_cleaned(void **state)
+TEST(device_text_is_cut_and_cleaned)
 {
     warprsa_counters *c = warprsa_counters_new();
     char text[WARPRSA_COUNTERS_TEXT];
@@ -164,7 +164,7 @@ static void device_text_is_cut_and_cleaned(void **state)
 }
 
 /* Daemons close every descriptor; ours may be another file by then. */
-static void a_strangers_descriptor_is_not_closed(void **state)
+TEST(a_strangers_descriptor_is_not_closed)
 {
     warprsa_counters *c;
     int before = dup(0);
@@ -183,7 +183,7 @@ static void a_strangers_descriptor_is_not_closed(void **state)
     assert_int_equal(close(pipes[1]), 0);
 }
 
-static void anonymous_memory_if_no_descriptor(void **state)
+TEST(anonymous_memory_if_no_descriptor)
 {
     struct rlimit old, none;
     warprsa_counters *c;
@@ -246,7 +246,7 @@ static void expect_verdict(const char *verdict)
     assert_string_equal(out, line);
 }
 
-static void stat_answers_in_its_first_line(void **state)
+TEST(stat_answers_in_its_first_line)
 {
     warprsa_counters *c = warprsa_counters_new();
 
@@ -277,7 +277,7 @@ static void stat_answers_in_its_first_line(void **state)
     warprsa_counters_free(c);
 }
 
-static void stat_finds_this_process_among_all(void **state)
+TEST(stat_finds_this_process_among_all)
 {
     warprsa_counters *c = warprsa_counters_new();
     char out[65536], line[128];
@@ -298,7 +298,7 @@ static void stat_finds_this_process_among_all(void **state)
 }
 
 /* Where the descriptor is gone the mapping is still there. */
-static void stat_finds_a_block_without_descriptor(void **state)
+TEST(stat_finds_a_block_without_descriptor)
 {
     warprsa_counters *c;
     int next = dup(0);
@@ -373,7 +373,7 @@ static void count_without_a_file(void)
 }
 
 /* As in a sandbox that allows neither memory files nor names of memory. */
-static void stat_finds_a_block_without_a_file(void **state)
+TEST(stat_finds_a_block_without_a_file)
 {
     in_a_child(count_without_a_file);
 }
@@ -401,12 +401,12 @@ static void look_without_permission(void)
               : 2);
 }
 
-static void stat_says_what_it_does_not_know(void **state)
+TEST(stat_says_what_it_does_not_know)
 {
     in_a_child(look_without_permission);
 }
 
-static void stat_tells_why_there_is_nothing(void **state)
+TEST(stat_tells_why_there_is_nothing)
 {
     char out[8192], argument[64];
     warprsa_counters *c;
@@ -458,23 +458,4 @@ static void stat_tells_why_there_is_nothing(void **state)
     warprsa_counters_free(c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_with_everything),
-        cmocka_unit_test(times_fall_into_powers_of_two),
-        cmocka_unit_test(a_block_goes_on),
-        cmocka_unit_test(the_longest_line_fits),
-        cmocka_unit_test(device_text_is_cut_and_cleaned),
-        cmocka_unit_test(a_strangers_descriptor_is_not_closed),
-        cmocka_unit_test(anonymous_memory_if_no_descriptor),
-        cmocka_unit_test(stat_answers_in_its_first_line),
-        cmocka_unit_test(stat_finds_this_process_among_all),
-        cmocka_unit_test(stat_finds_a_block_without_descriptor),
-        cmocka_unit_test(stat_finds_a_block_without_a_file),
-        cmocka_unit_test(stat_says_what_it_does_not_know),
-        cmocka_unit_test(stat_tells_why_there_is_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

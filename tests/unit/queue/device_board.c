@@ -10,7 +10,7 @@
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 /* Devices 0 and 1 take 4 and 6 classes, device 2 are the CPUs and take 5. */
-static void devices_are_summed_up(void **state)
+TEST(devices_are_summed_up)
 {
     enum {
         DOWN = WARPRSA_QUEUE_DOWN,
@@ -52,11 +52,4 @@ static void devices_are_summed_up(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(devices_are_summed_up),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -13,7 +13,7 @@
 
 /* When results were wrong, in seconds and ascending, and after which of them
  * the device has to go; 0: after none. */
-static void too_many_in_a_short_time(void **state)
+TEST(too_many_in_a_short_time)
 {
     static const struct {
         unsigned count, at[6], out_after;
@@ -52,7 +52,7 @@ static uint64_t wrong(warprsa_device_health *h, uint64_t now_ns)
     return h->until_ns - now_ns;
 }
 
-static void pauses_grow_up_to_a_minute(void **state)
+TEST(pauses_grow_up_to_a_minute)
 {
     static const unsigned expected[] = {1, 2, 4, 8, 16, 32, 64, 64};
     warprsa_device_health h = {0};
@@ -67,7 +67,7 @@ static void pauses_grow_up_to_a_minute(void **state)
     }
 }
 
-static void a_failed_test_is_another_pause(void **state)
+TEST(a_failed_test_is_another_pause)
 {
     warprsa_device_health h = {0};
 
@@ -80,7 +80,7 @@ static void a_failed_test_is_another_pause(void **state)
     assert_int_not_equal(h.classes, 0);
 }
 
-static void a_long_time_in_use_forgets(void **state)
+TEST(a_long_time_in_use_forgets)
 {
     warprsa_device_health h = {0};
 
@@ -92,7 +92,7 @@ static void a_long_time_in_use_forgets(void **state)
 }
 
 /* What came before the device was last opened is not held against it. */
-static void in_use_again_begins_anew(void **state)
+TEST(in_use_again_begins_anew)
 {
     warprsa_device_health h = {0};
 
@@ -103,7 +103,7 @@ static void in_use_again_begins_anew(void **state)
 }
 
 /* One thread at a time, for a tenth of the time, and 0.1 s in advance. */
-static void looking_at_results_is_bounded(void **state)
+TEST(looking_at_results_is_bounded)
 {
     warprsa_device_health h = {0};
 
@@ -122,16 +122,4 @@ static void looking_at_results_is_bounded(void **state)
     assert_true(warprsa_device_health_judge(&h, 909 * SEC));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_many_in_a_short_time),
-        cmocka_unit_test(pauses_grow_up_to_a_minute),
-        cmocka_unit_test(a_failed_test_is_another_pause),
-        cmocka_unit_test(a_long_time_in_use_forgets),
-        cmocka_unit_test(in_use_again_begins_anew),
-        cmocka_unit_test(looking_at_results_is_bounded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

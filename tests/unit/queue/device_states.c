@@ -15,7 +15,7 @@
 /* A row for each state, a letter for each event, in their order: found, opened,
  * not opened, overdue, failed, left, test passed, test failed, given up. The
  * letter is the first one of the state that follows. */
-static void every_event_in_every_state(void **state)
+TEST(every_event_in_every_state)
 {
     static const char letters[] = "AORSLG";
     static const char *const table[WARPRSA_DEVICE_STATES] = {
@@ -35,7 +35,7 @@ static void every_event_in_every_state(void **state)
                 table[s][e]);
 }
 
-static void pauses_double_up_to_a_limit(void **state)
+TEST(pauses_double_up_to_a_limit)
 {
     static const struct {
         unsigned failures, deadline_ms;
@@ -58,7 +58,7 @@ static void pauses_double_up_to_a_limit(void **state)
 }
 
 /* Times in seconds. */
-static void out_of_use_for_too_long(void **state)
+TEST(out_of_use_for_too_long)
 {
     static const struct {
         warprsa_device_state state;
@@ -101,13 +101,4 @@ static void out_of_use_for_too_long(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_event_in_every_state),
-        cmocka_unit_test(pauses_double_up_to_a_limit),
-        cmocka_unit_test(out_of_use_for_too_long),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

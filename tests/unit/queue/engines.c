@@ -70,7 +70,7 @@ static bool first_engine_was_preferred(warprsa_queue *queue, warprsa_key *key)
 
 /* A worker that was not asleep yet may be faster than the one that is woken;
  * then the test tries again, as often as the log has room. */
-static void the_first_engine_is_preferred(void **state)
+TEST_IN(the_first_engine_is_preferred, reset, NULL)
 {
     warprsa_queue_config config = two_engines();
     unsigned tries = FAKE_BATCHES_LOGGED / (FIRST_STREAMS + SECOND_STREAMS);
@@ -96,7 +96,7 @@ static void the_first_engine_is_preferred(void **state)
 
 /* More requests than all batches hold: each engine's take no more than its own
  * do. */
-static void each_engine_has_its_own_batches(void **state)
+TEST_IN(each_engine_has_its_own_batches, reset, NULL)
 {
     enum {
         MANY = 40
@@ -134,7 +134,7 @@ static void each_engine_has_its_own_batches(void **state)
 }
 
 /* The first engine has no device: the queue is as good as one without it. */
-static void an_engine_may_have_no_device(void **state)
+TEST_IN(an_engine_may_have_no_device, reset, NULL)
 {
     warprsa_queue_config config = two_engines();
     char text[WARPRSA_COUNTERS_TEXT];
@@ -162,7 +162,7 @@ static void an_engine_may_have_no_device(void **state)
 }
 
 /* No engine has one: the reason is the preferred engine's. */
-static void no_engine_has_a_device(void **state)
+TEST_IN(no_engine_has_a_device, reset, NULL)
 {
     warprsa_queue_config config = two_engines();
     char text[WARPRSA_COUNTERS_TEXT];
@@ -183,7 +183,7 @@ static void no_engine_has_a_device(void **state)
  * request is lost, and the queue stays ready. Each other thread of the device
  * may have taken one more request before it saw the loss. The first batch is
  * the first engine's, unless its threads find no CPU. */
-static void a_device_of_another_engine_goes_on(void **state)
+TEST_IN(a_device_of_another_engine_goes_on, reset, NULL)
 {
     warprsa_queue_config config = two_engines();
     unsigned refused = 0;
@@ -281,12 +281,12 @@ static void leave_it_to_the_gpu(warprsa_router *router)
     warprsa_counters_free(config.counters);
 }
 
-static void cpus_leave_it_to_the_gpu(void **state)
+TEST_IN(cpus_leave_it_to_the_gpu, reset, NULL)
 {
     leave_it_to_the_gpu(NULL);
 }
 
-static void cpus_leave_a_saturated_gpu_alone(void **state)
+TEST_IN(cpus_leave_a_saturated_gpu_alone, reset, NULL)
 {
     warprsa_router router;
 
@@ -296,7 +296,7 @@ static void cpus_leave_a_saturated_gpu_alone(void **state)
 
 /* A batch of CPUs that is not full lets other threads go first, whether or not
  * its thread ever had to wait for a CPU; one of GPUs never does. */
-static void fuller_batches_are_worth_a_yield(void **state)
+TEST_IN(fuller_batches_are_worth_a_yield, reset, NULL)
 {
     warprsa_queue_config config = two_engines();
     _Atomic uint32_t *queued;
@@ -316,7 +316,7 @@ static void fuller_batches_are_worth_a_yield(void **state)
 
 /* Once the GPU is lost they take all, what was queued before included, and are
  * counted apart. */
-static void cpus_take_over_from_a_lost_gpu(void **state)
+TEST_IN(cpus_take_over_from_a_lost_gpu, reset, NULL)
 {
     enum {
         MANY = 20
@@ -370,7 +370,7 @@ static void operate(warprsa_queue *queue, warprsa_key *key, unsigned seed)
 /* Beside another host the CPUs take what they answer sooner: nothing before the
  * host was measured, then some, since it is made slow. No request waits for
  * CPUs that have been woken for it and leave it to the host. */
-static void cpus_help_a_slow_host(void **state)
+TEST_IN(cpus_help_a_slow_host, reset, NULL)
 {
     enum {
         MORE = 2000
@@ -422,7 +422,7 @@ static warprsa_queue_config two_cpus(void)
 }
 
 /* A second thread begins at once, though there is but one request for it. */
-static void free_cpus_take_what_there_is(void **state)
+TEST_IN(free_cpus_take_what_there_is, reset, NULL)
 {
     warprsa_queue_config config = two_cpus();
     fake_request r[2];
@@ -445,7 +445,7 @@ static void free_cpus_take_what_there_is(void **state)
 
 /* While threads of the engine have to wait for CPUs, the second one waits for a
  * whole batch, or for the end of the one under way. */
-static void contended_cpus_fill_batches(void **state)
+TEST_IN(contended_cpus_fill_batches, reset, NULL)
 {
     const struct timespec while_nothing_happens = {.tv_nsec = 50000000};
     warprsa_queue_config config = two_cpus();
@@ -506,7 +506,7 @@ static unsigned second_batch(warprsa_queue *queue, warprsa_size_class size,
 
 /* Where an engine's memory is for half as many requests of the large classes,
  * batches are no longer than that, rounded up. */
-static void large_batches_are_half_as_long(void **state)
+TEST_IN(large_batches_are_half_as_long, reset, NULL)
 {
     static warprsa_engine halving;
     warprsa_queue_config config = fake_config();
@@ -539,7 +539,7 @@ static warprsa_queue_config gpu_and_cpus(void)
 
 /* What the GPU does not take is the CPUs', and nothing else, once the key is
  * there; input and output of 1024 bytes share their slot. */
-static void each_engine_takes_its_classes(void **state)
+TEST_IN(each_engine_takes_its_classes, reset, NULL)
 {
     enum {
         MANY = 20
@@ -585,7 +585,7 @@ static void each_engine_takes_its_classes(void **state)
 
 /* When the only device that takes a class goes down, what is queued of it is
  * refused, and so is what comes later; the other device is not concerned. */
-static void a_class_that_no_device_takes_is_refused(void **state)
+TEST_IN(a_class_that_no_device_takes_is_refused, reset, NULL)
 {
     enum {
         MANY = 5
@@ -628,25 +628,4 @@ static void a_class_that_no_device_takes_is_refused(void **state)
     warprsa_counters_free(config.counters);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_first_engine_is_preferred, reset),
-        cmocka_unit_test_setup(each_engine_has_its_own_batches, reset),
-        cmocka_unit_test_setup(an_engine_may_have_no_device, reset),
-        cmocka_unit_test_setup(no_engine_has_a_device, reset),
-        cmocka_unit_test_setup(a_device_of_another_engine_goes_on, reset),
-        cmocka_unit_test_setup(cpus_leave_it_to_the_gpu, reset),
-        cmocka_unit_test_setup(cpus_leave_a_saturated_gpu_alone, reset),
-        cmocka_unit_test_setup(fuller_batches_are_worth_a_yield, reset),
-        cmocka_unit_test_setup(cpus_take_over_from_a_lost_gpu, reset),
-        cmocka_unit_test_setup(cpus_help_a_slow_host, reset),
-        cmocka_unit_test_setup(each_engine_takes_its_classes, reset),
-        cmocka_unit_test_setup(a_class_that_no_device_takes_is_refused, reset),
-        cmocka_unit_test_setup(large_batches_are_half_as_long, reset),
-        cmocka_unit_test_setup(free_cpus_take_what_there_is, reset),
-        cmocka_unit_test_setup(contended_cpus_fill_batches, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

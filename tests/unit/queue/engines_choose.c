@@ -86,7 +86,7 @@ static void are_chosen(const warprsa_engines_wanted *wanted,
     assert_string_equal(names, expected);
 }
 
-static void the_machine_and_the_name_choose(void **state)
+TEST(the_machine_and_the_name_choose)
 {
     warprsa_engines_wanted wanted = wanted_by_daemon();
 
@@ -107,7 +107,7 @@ static void the_machine_and_the_name_choose(void **state)
     are_chosen(&wanted, "host");
 }
 
-static void threads_of_cpus_are_bounded(void **state)
+TEST(threads_of_cpus_are_bounded)
 {
     warprsa_engines_wanted wanted = wanted_by_daemon();
     warprsa_queue_config config = {0};
@@ -124,12 +124,4 @@ static void threads_of_cpus_are_bounded(void **state)
     are_chosen(&wanted, "cuda");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_machine_and_the_name_choose),
-        cmocka_unit_test(threads_of_cpus_are_bounded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

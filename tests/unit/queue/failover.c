@@ -78,7 +78,7 @@ static void all_are_right(setting *s, fake_request *r, unsigned count)
     assert_int_equal(warprsa_queue_depth(s->queue), 0);
 }
 
-static void the_batch_of_a_lost_host_goes_to_another(void **state)
+TEST_IN(the_batch_of_a_lost_host_goes_to_another, reset, NULL)
 {
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r[MANY];
@@ -95,7 +95,7 @@ static void the_batch_of_a_lost_host_goes_to_another(void **state)
 }
 
 /* start() fails, as it does once a host has said that it drains. */
-static void a_batch_that_does_not_start_goes_to_another(void **state)
+TEST_IN(a_batch_that_does_not_start_goes_to_another, reset, NULL)
 {
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r[1];
@@ -108,7 +108,7 @@ static void a_batch_that_does_not_start_goes_to_another(void **state)
     tear_down(&s);
 }
 
-static void requests_whose_key_is_not_loaded_go_to_another(void **state)
+TEST_IN(requests_whose_key_is_not_loaded_go_to_another, reset, NULL)
 {
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r[MANY];
@@ -121,7 +121,7 @@ static void requests_whose_key_is_not_loaded_go_to_another(void **state)
 }
 
 /* A full host: it does a part of a batch. */
-static void what_a_host_does_not_do_another_does(void **state)
+TEST_IN(what_a_host_does_not_do_another_does, reset, NULL)
 {
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r[MANY];
@@ -136,7 +136,7 @@ static void what_a_host_does_not_do_another_does(void **state)
 
 /* All hosts are full: the caller computes, and need not wait for the deadline.
  */
-static void a_request_is_not_passed_round_for_ever(void **state)
+TEST_IN(a_request_is_not_passed_round_for_ever, reset, NULL)
 {
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r;
@@ -152,7 +152,7 @@ static void a_request_is_not_passed_round_for_ever(void **state)
 }
 
 /* One host alone: there is nobody else. */
-static void the_last_host_refuses(void **state)
+TEST_IN(the_last_host_refuses, reset, NULL)
 {
     setting s = set_up(fake_engine_hosts(), 1);
     fake_request r;
@@ -166,7 +166,7 @@ static void the_last_host_refuses(void **state)
 }
 
 /* The batch may be what the GPU failed at. */
-static void a_gpus_batch_goes_to_no_other_gpu(void **state)
+TEST_IN(a_gpus_batch_goes_to_no_other_gpu, reset, NULL)
 {
     setting s = set_up(fake_engine_get(), 2);
     fake_request r;
@@ -180,7 +180,7 @@ static void a_gpus_batch_goes_to_no_other_gpu(void **state)
 }
 
 /* Callers give up while their requests are with the host that fails. */
-static void what_nobody_waits_for_is_dropped(void **state)
+TEST_IN(what_nobody_waits_for_is_dropped, reset, NULL)
 {
     setting s = set_up(fake_engine_hosts(), HOSTS);
     fake_request r[MANY];
@@ -204,7 +204,7 @@ static void what_nobody_waits_for_is_dropped(void **state)
 
 /* A host that goes while it has nothing to do is out of use at once, and is
  * opened again without a request. */
-static void an_idle_host_that_goes_is_noticed(void **state)
+TEST_IN(an_idle_host_that_goes_is_noticed, reset, NULL)
 {
     setting s = set_up(fake_engine_hosts(), 1);
     fake_request r;
@@ -221,21 +221,4 @@ static void an_idle_host_that_goes_is_noticed(void **state)
     tear_down(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_batch_of_a_lost_host_goes_to_another, reset),
-        cmocka_unit_test_setup(a_batch_that_does_not_start_goes_to_another,
-                               reset),
-        cmocka_unit_test_setup(requests_whose_key_is_not_loaded_go_to_another,
-                               reset),
-        cmocka_unit_test_setup(what_a_host_does_not_do_another_does, reset),
-        cmocka_unit_test_setup(a_request_is_not_passed_round_for_ever, reset),
-        cmocka_unit_test_setup(the_last_host_refuses, reset),
-        cmocka_unit_test_setup(a_gpus_batch_goes_to_no_other_gpu, reset),
-        cmocka_unit_test_setup(what_nobody_waits_for_is_dropped, reset),
-        cmocka_unit_test_setup(an_idle_host_that_goes_is_noticed, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -63,7 +63,7 @@ static int take(bookkeeping *b)
     return (int)(turn - b->turn);
 }
 
-static void equal_requests_are_taken_one_by_one(void **state)
+TEST(equal_requests_are_taken_one_by_one)
 {
     bookkeeping b;
 
@@ -83,7 +83,7 @@ static void equal_requests_are_taken_one_by_one(void **state)
 }
 
 /* For each of an owner's RSA-2048, another has eight RSA-1024. */
-static void long_keys_cost_more(void **state)
+TEST(long_keys_cost_more)
 {
     bookkeeping b;
     unsigned taken[2] = {0};
@@ -99,7 +99,7 @@ static void long_keys_cost_more(void **state)
 }
 
 /* One that comes back is not served until it has caught up. */
-static void nobody_saves_up_turns(void **state)
+TEST(nobody_saves_up_turns)
 {
     bookkeeping b;
     unsigned taken[2] = {0};
@@ -117,7 +117,7 @@ static void nobody_saves_up_turns(void **state)
     warprsa_slots_free(&b.slots);
 }
 
-static void classes_out_of_range_are_passed_over(void **state)
+TEST(classes_out_of_range_are_passed_over)
 {
     const warprsa_class_set small = warprsa_classes_below(WARPRSA_CLASS_2048);
     bookkeeping b;
@@ -241,7 +241,7 @@ static void queue_both(setting *s)
     submit(s, &s->light, FEW);
 }
 
-static void a_backlog_of_long_keys_holds_up_nobody(void **state)
+TEST_IN(a_backlog_of_long_keys_holds_up_nobody, reset, NULL)
 {
     setting s = set_up(WARPRSA_CLASS_4096, WARPRSA_CLASS_2048);
     unsigned before = fake.batches;
@@ -258,7 +258,7 @@ static void a_backlog_of_long_keys_holds_up_nobody(void **state)
 
 /* The batch after the one under way has the light user's requests, and as many
  * of the other's as there is room for. The batch after that does not end. */
-static void a_backlog_of_equal_keys_holds_up_nobody(void **state)
+TEST_IN(a_backlog_of_equal_keys_holds_up_nobody, reset, NULL)
 {
     setting s = set_up(WARPRSA_CLASS_2048, WARPRSA_CLASS_2048);
     unsigned before = fake.batches;
@@ -308,7 +308,7 @@ static void light_is_next(setting *s, unsigned before)
 }
 
 /* Two users have one key. Who asks pays, whoever brought it first. */
-static void a_backlog_of_a_shared_key_holds_up_nobody(void **state)
+TEST_IN(a_backlog_of_a_shared_key_holds_up_nobody, reset, NULL)
 {
     setting s =
         set_up_keys(WARPRSA_CLASS_2048, SHARED, WARPRSA_CLASS_2048, SHARED);
@@ -324,7 +324,7 @@ static void a_backlog_of_a_shared_key_holds_up_nobody(void **state)
 }
 
 /* Nor does who brought it pay with other keys. */
-static void who_brought_a_shared_key_does_not_pay(void **state)
+TEST_IN(who_brought_a_shared_key_does_not_pay, reset, NULL)
 {
     setting s =
         set_up_keys(WARPRSA_CLASS_2048, SHARED, WARPRSA_CLASS_2048, SHARED);
@@ -343,7 +343,7 @@ static void who_brought_a_shared_key_does_not_pay(void **state)
 }
 
 /* One user alone is served in full batches, in the order of arrival. */
-static void one_user_has_all(void **state)
+TEST_IN(one_user_has_all, reset, NULL)
 {
     setting s = set_up(WARPRSA_CLASS_2048, WARPRSA_CLASS_2048);
     unsigned before = fake.batches;
@@ -369,7 +369,7 @@ static void sort(setting *s)
     assert_true(warprsa_backlog_has(&s->queue->backlog, all));
 }
 
-static void a_lost_device_leaves_no_request_behind(void **state)
+TEST_IN(a_lost_device_leaves_no_request_behind, reset, NULL)
 {
     setting s = set_up(WARPRSA_CLASS_4096, WARPRSA_CLASS_2048);
 
@@ -383,7 +383,7 @@ static void a_lost_device_leaves_no_request_behind(void **state)
     tear_down(&s);
 }
 
-static void what_callers_gave_up_is_passed_over(void **state)
+TEST_IN(what_callers_gave_up_is_passed_over, reset, NULL)
 {
     setting s = set_up(WARPRSA_CLASS_4096, WARPRSA_CLASS_2048);
     unsigned before = fake.batches;
@@ -401,22 +401,4 @@ static void what_callers_gave_up_is_passed_over(void **state)
     tear_down(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_requests_are_taken_one_by_one),
-        cmocka_unit_test(long_keys_cost_more),
-        cmocka_unit_test(nobody_saves_up_turns),
-        cmocka_unit_test(classes_out_of_range_are_passed_over),
-        cmocka_unit_test_setup(a_backlog_of_long_keys_holds_up_nobody, reset),
-        cmocka_unit_test_setup(a_backlog_of_equal_keys_holds_up_nobody, reset),
-        cmocka_unit_test_setup(a_backlog_of_a_shared_key_holds_up_nobody,
-                               reset),
-        cmocka_unit_test_setup(who_brought_a_shared_key_does_not_pay, reset),
-        cmocka_unit_test_setup(one_user_has_all, reset),
-        cmocka_unit_test_setup(a_lost_device_leaves_no_request_behind, reset),
-        cmocka_unit_test_setup(what_callers_gave_up_is_passed_over, reset),
-    };
-
-    return cmocka_run_group_tests_name("fair_queue", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -108,7 +108,7 @@ static warprsa_key *load_next(setting *s, uint64_t now_ns)
     return key;
 }
 
-static void owners_take_turns(void **state)
+TEST_IN(owners_take_turns, set_up, tear_down)
 {
     enum {
         MANY = 8,
@@ -159,7 +159,7 @@ static unsigned loads_allowed(setting *s, uint64_t owner, uint64_t now_ns)
     return count;
 }
 
-static void loads_are_limited_by_owner_and_time(void **state)
+TEST_IN(loads_are_limited_by_owner_and_time, set_up, tear_down)
 {
     setting *s = *state;
 
@@ -177,7 +177,7 @@ static void loads_are_limited_by_owner_and_time(void **state)
 }
 
 /* Owners that have no key and have had no load lately take no memory. */
-static void owners_are_forgotten(void **state)
+TEST_IN(owners_are_forgotten, set_up, tear_down)
 {
     setting *s = *state;
     warprsa_key *key = new_key(s, 1);
@@ -197,7 +197,7 @@ static void owners_are_forgotten(void **state)
 
 /* A key that is on the device already takes nothing of the allowance, nor does
  * a second request that waits for the same load. */
-static void only_loads_count(void **state)
+TEST_IN(only_loads_count, set_up, tear_down)
 {
     setting *s = *state;
     warprsa_key *key = new_key(s, 1);
@@ -215,7 +215,7 @@ static void only_loads_count(void **state)
 
 /* The device fails: what was set aside comes back, for what is loaded, to be
  * loaded and being loaded. */
-static void all_is_given_out(void **state)
+TEST_IN(all_is_given_out, set_up, tear_down)
 {
     setting *s = *state;
     warprsa_key *loaded = new_key(s, 1), *waits = new_key(s, 1);
@@ -255,17 +255,4 @@ static void all_is_given_out(void **state)
     warprsa_key_release(loading);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(owners_take_turns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(loads_are_limited_by_owner_and_time,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(owners_are_forgotten, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(only_loads_count, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(all_is_given_out, set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -29,7 +29,7 @@ static void wake_counter(void *arg)
     atomic_fetch_add((_Atomic unsigned *)arg, 1);
 }
 
-static void bad_configurations_are_told(void **state)
+TEST_IN(bad_configurations_are_told, reset, NULL)
 {
     warprsa_queue_config good = fake_config();
     warprsa_queue_config bad[5] = {good, good, good, good, good};
@@ -51,7 +51,7 @@ static void bad_configurations_are_told(void **state)
 }
 
 /* haproxy without privileges sets the limit on processes to 0. */
-static void no_thread_to_be_had(void **state)
+TEST_IN(no_thread_to_be_had, reset, NULL)
 {
     pid_t child;
     int status;
@@ -110,7 +110,7 @@ static unsigned quiet_threads(void)
 }
 
 /* The threads are named, and no signal of the program lands in them. */
-static void threads_are_named_and_take_no_signals(void **state)
+TEST_IN(threads_are_named_and_take_no_signals, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -149,7 +149,7 @@ static void *close_main(void *arg)
 /* A batch under way, requests queued behind it, their callers asleep or
  * paused: the batch is finished, the queued ones are refused, and all callers
  * are notified. */
-static void closing_with_requests_in_flight(void **state)
+TEST_IN(closing_with_requests_in_flight, reset, NULL)
 {
     enum {
         SLEEPERS = 6
@@ -209,7 +209,7 @@ static void closing_with_requests_in_flight(void **state)
 
 /* Requests set aside, one whose key is being loaded and one that waits for its
  * turn: both are refused, and their references to keys are given back. */
-static void closing_with_requests_set_aside(void **state)
+TEST_IN(closing_with_requests_set_aside, reset, NULL)
 {
     enum {
         REQUESTS = 2
@@ -258,7 +258,7 @@ static void closing_with_requests_set_aside(void **state)
 
 /* A key held beyond the queue's end can still be used, is refused, and can be
  * released. */
-static void a_key_outlives_the_queue(void **state)
+TEST_IN(a_key_outlives_the_queue, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -280,7 +280,7 @@ static void a_key_outlives_the_queue(void **state)
     warprsa_counters_free(config.counters);
 }
 
-static void closed_while_opening(void **state)
+TEST_IN(closed_while_opening, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -299,7 +299,7 @@ static void closed_while_opening(void **state)
     warprsa_counters_free(config.counters);
 }
 
-static void closed_while_counting_devices(void **state)
+TEST_IN(closed_while_counting_devices, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -320,7 +320,7 @@ static void closed_while_counting_devices(void **state)
 }
 
 /* The device of a batch that never ends cannot be closed: it is left open. */
-static void closed_with_a_batch_that_never_ends(void **state)
+TEST_IN(closed_with_a_batch_that_never_ends, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -350,7 +350,7 @@ static void closed_with_a_batch_that_never_ends(void **state)
 }
 
 /* Opened and closed in a row, with a request each time. */
-static void again_and_again(void **state)
+TEST_IN(again_and_again, reset, NULL)
 {
     for (unsigned i = 0; i < 100; i++) {
         warprsa_queue_config config = fake_config();
@@ -396,7 +396,7 @@ static int child_main(warprsa_queue *parents, warprsa_key *key,
     return 0;
 }
 
-static void a_forked_child_starts_anew(void **state)
+TEST_IN(a_forked_child_starts_anew, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -439,21 +439,4 @@ static void a_forked_child_starts_anew(void **state)
     warprsa_counters_free(config.counters);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(bad_configurations_are_told, reset),
-        cmocka_unit_test_setup(no_thread_to_be_had, reset),
-        cmocka_unit_test_setup(threads_are_named_and_take_no_signals, reset),
-        cmocka_unit_test_setup(closing_with_requests_in_flight, reset),
-        cmocka_unit_test_setup(closing_with_requests_set_aside, reset),
-        cmocka_unit_test_setup(a_key_outlives_the_queue, reset),
-        cmocka_unit_test_setup(closed_while_opening, reset),
-        cmocka_unit_test_setup(closed_while_counting_devices, reset),
-        cmocka_unit_test_setup(closed_with_a_batch_that_never_ends, reset),
-        cmocka_unit_test_setup(again_and_again, reset),
-        cmocka_unit_test_setup(a_forked_child_starts_anew, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -46,7 +46,7 @@ static unsigned devices_used(warprsa_queue *queue, warprsa_key *key)
 /* Requests go to the device with least to do, though each could take two. A
  * worker that was not asleep yet may be faster than the one that is woken; then
  * the test tries again. */
-static void devices_share_the_load(void **state)
+TEST_IN(devices_share_the_load, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -71,7 +71,7 @@ static void devices_share_the_load(void **state)
     warprsa_counters_free(config.counters);
 }
 
-static void only_chosen_devices_are_used(void **state)
+TEST_IN(only_chosen_devices_are_used, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -99,7 +99,7 @@ static void only_chosen_devices_are_used(void **state)
 }
 
 /* Every slot taken: the next caller is refused at once, nothing grows. */
-static void a_full_queue_refuses(void **state)
+TEST_IN(a_full_queue_refuses, reset, NULL)
 {
     enum {
         SLOTS = 8
@@ -282,7 +282,7 @@ static void ready_again(const warprsa_counters *c, unsigned devices)
 
 /* Devices die in the middle of it: of a batch, of a launch, of a key, and with
  * them the attempts to open them again; one hangs past the deadline. */
-static void lost_under_full_load(void **state)
+TEST_IN(lost_under_full_load, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     caller callers[SLEEPERS + LOOPS];
@@ -326,14 +326,4 @@ static void lost_under_full_load(void **state)
     warprsa_counters_free(config.counters);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(devices_share_the_load, reset),
-        cmocka_unit_test_setup(only_chosen_devices_are_used, reset),
-        cmocka_unit_test_setup(a_full_queue_refuses, reset),
-        cmocka_unit_test_setup(lost_under_full_load, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

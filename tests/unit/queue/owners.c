@@ -29,7 +29,7 @@ static warprsa_key *key_of_owner(warprsa_queue *queue, uint64_t owner,
 
 /* One owner goes through hundreds of keys. It makes room for them itself, and
  * the keys of another one stay where they are. */
-static void many_keys_of_one_owner_leave_those_of_another(void **state)
+TEST_IN(many_keys_of_one_owner_leave_those_of_another, reset, NULL)
 {
     enum {
         KEYS = 200,
@@ -73,7 +73,7 @@ static void many_keys_of_one_owner_leave_those_of_another(void **state)
 
 /* Keys that are made up without end cost so much memory and no more, which
  * another owner's do not count for. It goes back when they are released. */
-static void keys_of_an_owner_are_bounded(void **state)
+TEST_IN(keys_of_an_owner_are_bounded, reset, NULL)
 {
     enum {
         KEYS = 16384,
@@ -108,7 +108,7 @@ static void keys_of_an_owner_are_bounded(void **state)
 
 /* Owners come, and with each come those without keys are forgotten, while a
  * worker counts the loads of one that has some. For ThreadSanitizer. */
-static void owners_come_during_loads(void **state)
+TEST_IN(owners_come_during_loads, reset, NULL)
 {
     enum {
         OWNERS = 20,
@@ -138,7 +138,7 @@ static void owners_come_during_loads(void **state)
 
 /* An owner whose keys take long to load has part of the slots; the others'
  * requests find room. */
-static void requests_that_wait_for_keys_leave_slots(void **state)
+TEST_IN(requests_that_wait_for_keys_leave_slots, reset, NULL)
 {
     enum {
         SLOTS = 64,
@@ -180,7 +180,7 @@ static void requests_that_wait_for_keys_leave_slots(void **state)
 
 /* Both owners have a key. Whoever gives it up first, it stays on the device for
  * the other, and is gone with the last one. */
-static void a_shared_key_goes_with_its_last_owner(void **state)
+TEST_IN(a_shared_key_goes_with_its_last_owner, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     const warprsa_counters *c = config.counters;
@@ -215,7 +215,7 @@ static void a_shared_key_goes_with_its_last_owner(void **state)
 
 /* Where there is no room, a key that another owner has there, too, makes none:
  * the next one goes. */
-static void a_shared_key_makes_no_room_alone(void **state)
+TEST_IN(a_shared_key_makes_no_room_alone, reset, NULL)
 {
     enum {
         ROOM = 4,
@@ -279,7 +279,7 @@ static void get_answers(warprsa_queue *queue, fake_request *r, unsigned count,
 
 /* An owner that submits without end gets nearly all slots, as long as it is
  * alone, and the others' requests find room; also after a device was lost. */
-static void requests_of_one_owner_leave_slots(void **state)
+TEST_IN(requests_of_one_owner_leave_slots, reset, NULL)
 {
     enum {
         SLOTS = 64,
@@ -317,18 +317,4 @@ static void requests_of_one_owner_leave_slots(void **state)
     warprsa_counters_free(config.counters);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(many_keys_of_one_owner_leave_those_of_another,
-                               reset),
-        cmocka_unit_test_setup(keys_of_an_owner_are_bounded, reset),
-        cmocka_unit_test_setup(owners_come_during_loads, reset),
-        cmocka_unit_test_setup(requests_that_wait_for_keys_leave_slots, reset),
-        cmocka_unit_test_setup(requests_of_one_owner_leave_slots, reset),
-        cmocka_unit_test_setup(a_shared_key_goes_with_its_last_owner, reset),
-        cmocka_unit_test_setup(a_shared_key_makes_no_room_alone, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

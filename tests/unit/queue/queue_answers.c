@@ -19,7 +19,7 @@ static int reset(void **state)
 
 /* Requests that their caller gives up are not computed, but for those that a
  * batch has, and their slots are free again. */
-static void withdrawn_requests_are_not_computed(void **state)
+TEST_IN(withdrawn_requests_are_not_computed, reset, NULL)
 {
     enum {
         SLOTS = 8,
@@ -66,7 +66,7 @@ static void withdrawn_requests_are_not_computed(void **state)
     warprsa_counters_free(config.counters);
 }
 
-static void notified_once_and_then_collects(void **state)
+TEST_IN(notified_once_and_then_collects, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -98,7 +98,7 @@ static void notified_once_and_then_collects(void **state)
 }
 
 /* ASYNC_pause_job() may return without pausing: then the job has to wait. */
-static void notified_caller_may_wait_too(void **state)
+TEST_IN(notified_caller_may_wait_too, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -140,7 +140,7 @@ static void wait_at_gate(void *arg)
 
 /* An answer can be collected before anyone is told of it, and so can those of
  * the same batch: whoever is told may wait for the one that collects. */
-static void answers_are_there_before_anyone_is_told(void **state)
+TEST_IN(answers_are_there_before_anyone_is_told, reset, NULL)
 {
     static gate g = {FAKE_LISTENER, FAKE_LISTENER};
     warprsa_queue_config config = fake_config();
@@ -190,7 +190,7 @@ static void count_drop(void *arg)
 
 /* `arg` comes back by exactly one call: a wake, or a drop where the caller gave
  * up, however late the worker is. */
-static void given_back_once(void **state)
+TEST_IN(given_back_once, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -222,7 +222,7 @@ static void given_back_once(void **state)
     warprsa_counters_free(config.counters);
 }
 
-static void a_used_or_wild_ticket_is_refused(void **state)
+TEST_IN(a_used_or_wild_ticket_is_refused, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -249,7 +249,7 @@ static void a_used_or_wild_ticket_is_refused(void **state)
 }
 
 /* A job that is never resumed leaves its answer behind; the slot comes back. */
-static void an_answer_nobody_collects_is_reclaimed(void **state)
+TEST_IN(an_answer_nobody_collects_is_reclaimed, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     fake_listener l = FAKE_LISTENER;
@@ -289,17 +289,4 @@ static void an_answer_nobody_collects_is_reclaimed(void **state)
     warprsa_counters_free(config.counters);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(withdrawn_requests_are_not_computed, reset),
-        cmocka_unit_test_setup(notified_once_and_then_collects, reset),
-        cmocka_unit_test_setup(notified_caller_may_wait_too, reset),
-        cmocka_unit_test_setup(answers_are_there_before_anyone_is_told, reset),
-        cmocka_unit_test_setup(given_back_once, reset),
-        cmocka_unit_test_setup(a_used_or_wild_ticket_is_refused, reset),
-        cmocka_unit_test_setup(an_answer_nobody_collects_is_reclaimed, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

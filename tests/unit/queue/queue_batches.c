@@ -17,7 +17,7 @@ static int reset(void **state)
     return 0;
 }
 
-static void one_request_is_answered(void **state)
+TEST_IN(one_request_is_answered, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -51,7 +51,7 @@ static void one_request_is_answered(void **state)
 
 /* While the only stream is busy requests collect; then one batch per class,
  * the class whose first request is oldest first. */
-static void batches_by_class_oldest_first(void **state)
+TEST_IN(batches_by_class_oldest_first, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -95,7 +95,7 @@ static void batches_by_class_oldest_first(void **state)
     warprsa_counters_free(config.counters);
 }
 
-static void batch_max_is_kept(void **state)
+TEST_IN(batch_max_is_kept, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -151,7 +151,7 @@ static warprsa_queue *busy_queue(warprsa_queue_config *config, uint64_t owner,
 
 /* While a device is busy, a batch has a multiple of what its kernels compute
  * together, and what is less waits for more or for the end of a batch. */
-static void a_busy_device_gets_multiples(void **state)
+TEST_IN(a_busy_device_gets_multiples, reset, NULL)
 {
     static const struct timespec pause = {0, 20000000};
     warprsa_queue_config config = fake_config();
@@ -185,7 +185,7 @@ static void a_busy_device_gets_multiples(void **state)
 
 /* Another user's single request does not wait for the end of a batch, which may
  * be of long keys. */
-static void no_user_waits_for_anothers_batch(void **state)
+TEST_IN(no_user_waits_for_anothers_batch, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     const warprsa_private_key numbers = fake_key(WARPRSA_CLASS_2048, 2);
@@ -211,7 +211,7 @@ static void no_user_waits_for_anothers_batch(void **state)
 
 /* A free stream takes what is queued at once while another is busy, on every
  * device. */
-static void streams_and_devices_share_the_work(void **state)
+TEST_IN(streams_and_devices_share_the_work, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -242,7 +242,7 @@ static void streams_and_devices_share_the_work(void **state)
     warprsa_counters_free(config.counters);
 }
 
-static void only_chosen_devices_are_used(void **state)
+TEST_IN(only_chosen_devices_are_used, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -264,7 +264,7 @@ static void only_chosen_devices_are_used(void **state)
     warprsa_counters_free(config.counters);
 }
 
-static void a_full_queue_refuses(void **state)
+TEST_IN(a_full_queue_refuses, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -327,7 +327,7 @@ static visitor visit_from_elsewhere(visitor like, unsigned a, unsigned b)
 
 /* As long as there are slots never used, no thread takes one that another has
  * given back. */
-static void slots_stay_with_their_threads(void **state)
+TEST_IN(slots_stay_with_their_threads, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     visitor mine = {0}, second, third, last;
@@ -353,19 +353,4 @@ static void slots_stay_with_their_threads(void **state)
     warprsa_counters_free(config.counters);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(one_request_is_answered, reset),
-        cmocka_unit_test_setup(batches_by_class_oldest_first, reset),
-        cmocka_unit_test_setup(batch_max_is_kept, reset),
-        cmocka_unit_test_setup(a_busy_device_gets_multiples, reset),
-        cmocka_unit_test_setup(no_user_waits_for_anothers_batch, reset),
-        cmocka_unit_test_setup(streams_and_devices_share_the_work, reset),
-        cmocka_unit_test_setup(only_chosen_devices_are_used, reset),
-        cmocka_unit_test_setup(a_full_queue_refuses, reset),
-        cmocka_unit_test_setup(slots_stay_with_their_threads, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

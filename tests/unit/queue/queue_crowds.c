@@ -78,7 +78,7 @@ static void *member_main(void *arg)
     return NULL;
 }
 
-static void a_crowd_gets_its_own_answers(void **state)
+TEST_IN(a_crowd_gets_its_own_answers, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_counters *c = config.counters;
@@ -142,7 +142,7 @@ static void *server_thread(void *arg)
     return NULL;
 }
 
-static void many_more_threads_than_cpus(void **state)
+TEST_IN(many_more_threads_than_cpus, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     member *server = calloc(SERVER_THREADS, sizeof(*server));
@@ -170,12 +170,4 @@ static void many_more_threads_than_cpus(void **state)
     warprsa_counters_free(config.counters);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_crowd_gets_its_own_answers, reset),
-        cmocka_unit_test_setup(many_more_threads_than_cpus, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -73,7 +73,7 @@ static void wake_counter(void *arg)
 
 /* The batch under way hangs: its callers and those queued behind it are
  * refused; when it ends at last the device is tested and used again. */
-static void a_hanging_batch(void **state)
+TEST_IN(a_hanging_batch, reset, NULL)
 {
     setting s = set_up(1, LONG_MS);
     warprsa_notify none = {0};
@@ -116,7 +116,7 @@ static void a_hanging_batch(void **state)
 }
 
 /* As before, but it fails its known-answer test: closed and opened again. */
-static void a_device_that_fails_its_test_is_reopened(void **state)
+TEST_IN(a_device_that_fails_its_test_is_reopened, reset, NULL)
 {
     setting s = set_up(1, LONG_MS);
     fake_request r;
@@ -137,7 +137,7 @@ static void a_device_that_fails_its_test_is_reopened(void **state)
 }
 
 /* Two streams hang at once: one loss. */
-static void both_streams_hang(void **state)
+TEST_IN(both_streams_hang, reset, NULL)
 {
     setting s = set_up(2, LONG_MS);
     fake_request a, b;
@@ -165,7 +165,7 @@ static void both_streams_hang(void **state)
 
 /* A key released while a batch that uses it hangs stays on the device until
  * the batch has ended: the fake engine checks that. */
-static void a_key_of_a_hanging_batch_is_unloaded_after_it(void **state)
+TEST_IN(a_key_of_a_hanging_batch_is_unloaded_after_it, reset, NULL)
 {
     setting s = set_up(2, 30);
     warprsa_key *doomed = fake_add_key(s.queue, WARPRSA_CLASS_2048, 7);
@@ -187,7 +187,7 @@ static void a_key_of_a_hanging_batch_is_unloaded_after_it(void **state)
     tear_down(&s);
 }
 
-static void a_batch_that_ends_the_device(void **state)
+TEST_IN(a_batch_that_ends_the_device, reset, NULL)
 {
     setting s = set_up(2, LONG_MS);
     fake_request r;
@@ -207,7 +207,7 @@ static void a_batch_that_ends_the_device(void **state)
 /* Only the first stream's thread opens a device again, but any thread may find
  * it lost. The first must be woken then, though it sleeps with nothing to do
  * and the deadline is long. */
-static void a_device_is_reopened_whoever_lost_it(void **state)
+TEST_IN(a_device_is_reopened_whoever_lost_it, reset, NULL)
 {
     setting s = set_up(4, 10 * LONG_MS);
     fake_request r;
@@ -221,7 +221,7 @@ static void a_device_is_reopened_whoever_lost_it(void **state)
     tear_down(&s);
 }
 
-static void a_launch_that_fails_loses_the_device(void **state)
+TEST_IN(a_launch_that_fails_loses_the_device, reset, NULL)
 {
     setting s = set_up(1, LONG_MS);
     fake_request r;
@@ -237,7 +237,7 @@ static void a_launch_that_fails_loses_the_device(void **state)
 }
 
 /* No randomness or memory for one batch says nothing about the next. */
-static void a_launch_without_means_keeps_the_device(void **state)
+TEST_IN(a_launch_without_means_keeps_the_device, reset, NULL)
 {
     static const warprsa_status means[] = {WARPRSA_NO_RANDOM,
                                            WARPRSA_NO_MEMORY};
@@ -257,7 +257,7 @@ static void a_launch_without_means_keeps_the_device(void **state)
     tear_down(&s);
 }
 
-static void a_key_that_does_not_load_is_refused_alone(void **state)
+TEST_IN(a_key_that_does_not_load_is_refused_alone, reset, NULL)
 {
     setting s = set_up(1, LONG_MS);
     warprsa_key *other = fake_add_key(s.queue, WARPRSA_CLASS_2048, 2);
@@ -287,7 +287,7 @@ static void a_key_that_does_not_load_is_refused_alone(void **state)
     tear_down(&s);
 }
 
-static void a_device_that_fails_while_loading_a_key(void **state)
+TEST_IN(a_device_that_fails_while_loading_a_key, reset, NULL)
 {
     setting s = set_up(1, LONG_MS);
     fake_request r;
@@ -302,7 +302,7 @@ static void a_device_that_fails_while_loading_a_key(void **state)
     tear_down(&s);
 }
 
-static void a_failed_check_is_never_released(void **state)
+TEST_IN(a_failed_check_is_never_released, reset, NULL)
 {
     setting s = set_up(1, LONG_MS);
     uint8_t untouched[WARPRSA_MODULUS_BYTES_MAX] = {0};
@@ -320,7 +320,7 @@ static void a_failed_check_is_never_released(void **state)
 }
 
 /* With two devices the loss of one leaves the queue ready. */
-static void the_other_device_carries_on(void **state)
+TEST_IN(the_other_device_carries_on, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     setting s = {.config = config, .c = config.counters};
@@ -345,7 +345,7 @@ static void the_other_device_carries_on(void **state)
     assert_int_equal(fake.opens, 3);
 }
 
-static void no_device_at_all(void **state)
+TEST_IN(no_device_at_all, reset, NULL)
 {
     setting s = {.config = fake_config()};
     char text[WARPRSA_COUNTERS_TEXT];
@@ -365,7 +365,7 @@ static void no_device_at_all(void **state)
     assert_int_equal(fake.opens, 0);
 }
 
-static void none_of_the_devices_chosen(void **state)
+TEST_IN(none_of_the_devices_chosen, reset, NULL)
 {
     setting s = {.config = fake_config()};
     char text[WARPRSA_COUNTERS_TEXT];
@@ -381,7 +381,7 @@ static void none_of_the_devices_chosen(void **state)
 }
 
 /* Down until it opens at last. */
-static void a_device_that_opens_late(void **state)
+TEST_IN(a_device_that_opens_late, reset, NULL)
 {
     setting s = {.config = fake_config()};
     fake_request r;
@@ -419,7 +419,7 @@ static void count_lines(void *arg, int level, const char *line)
 
 /* Like a GPU whose context has died: CUDA does not take it back in the same
  * process. It is tried again and again, and traced once. */
-static void a_device_that_is_gone_for_good(void **state)
+TEST_IN(a_device_that_is_gone_for_good, reset, NULL)
 {
     setting s = {.config = fake_config()};
     traced t = {.word = "not opened"};
@@ -440,7 +440,7 @@ static void a_device_that_is_gone_for_good(void **state)
     tear_down(&s);
 }
 
-static void a_device_lost_to_the_process(void **state)
+TEST_IN(a_device_lost_to_the_process, reset, NULL)
 {
     setting s = set_up(2, LONG_MS);
     fake_request r;
@@ -458,7 +458,7 @@ static void a_device_lost_to_the_process(void **state)
 
 /* One that misses its deadline may still come back, and counts as lost only
  * when it takes too long. */
-static void a_device_that_hangs_is_lost(void **state)
+TEST_IN(a_device_that_hangs_is_lost, reset, NULL)
 {
     setting s = set_up(2, 40);
     fake_request r;
@@ -475,7 +475,7 @@ static void a_device_that_hangs_is_lost(void **state)
 
 /* A worker that hangs in its driver cannot notify its callers; another worker
  * does. */
-static void callers_of_a_hanging_driver_are_told(void **state)
+TEST_IN(callers_of_a_hanging_driver_are_told, reset, NULL)
 {
     setting s = set_up(2, 40);
     _Atomic unsigned woken = 0;
@@ -505,7 +505,7 @@ static void callers_of_a_hanging_driver_are_told(void **state)
 }
 
 /* A driver that hangs with one key holds up no answer of another batch. */
-static void a_hanging_key_holds_up_no_answer(void **state)
+TEST_IN(a_hanging_key_holds_up_no_answer, reset, NULL)
 {
     setting s = set_up(2, LONG_MS);
     warprsa_key *other = fake_add_key(s.queue, WARPRSA_CLASS_2048, 2);
@@ -536,7 +536,7 @@ static void a_hanging_key_holds_up_no_answer(void **state)
 
 /* ... and a second thread that comes to load one does not wait for ever: the
  * device is out of use until the first is back. */
-static void a_hanging_key_takes_the_device_out(void **state)
+TEST_IN(a_hanging_key_takes_the_device_out, reset, NULL)
 {
     setting s = set_up(2, 100);
     warprsa_key *other = fake_add_key(s.queue, WARPRSA_CLASS_2048, 2);
@@ -578,33 +578,4 @@ static void a_hanging_key_takes_the_device_out(void **state)
     tear_down(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_hanging_batch, reset),
-        cmocka_unit_test_setup(a_device_that_fails_its_test_is_reopened, reset),
-        cmocka_unit_test_setup(both_streams_hang, reset),
-        cmocka_unit_test_setup(a_key_of_a_hanging_batch_is_unloaded_after_it,
-                               reset),
-        cmocka_unit_test_setup(a_batch_that_ends_the_device, reset),
-        cmocka_unit_test_setup(a_device_is_reopened_whoever_lost_it, reset),
-        cmocka_unit_test_setup(a_launch_that_fails_loses_the_device, reset),
-        cmocka_unit_test_setup(a_launch_without_means_keeps_the_device, reset),
-        cmocka_unit_test_setup(a_key_that_does_not_load_is_refused_alone,
-                               reset),
-        cmocka_unit_test_setup(a_device_that_fails_while_loading_a_key, reset),
-        cmocka_unit_test_setup(a_failed_check_is_never_released, reset),
-        cmocka_unit_test_setup(the_other_device_carries_on, reset),
-        cmocka_unit_test_setup(no_device_at_all, reset),
-        cmocka_unit_test_setup(none_of_the_devices_chosen, reset),
-        cmocka_unit_test_setup(a_device_that_opens_late, reset),
-        cmocka_unit_test_setup(a_device_that_is_gone_for_good, reset),
-        cmocka_unit_test_setup(a_device_lost_to_the_process, reset),
-        cmocka_unit_test_setup(a_device_that_hangs_is_lost, reset),
-        cmocka_unit_test_setup(a_hanging_key_holds_up_no_answer, reset),
-        cmocka_unit_test_setup(a_hanging_key_takes_the_device_out, reset),
-        cmocka_unit_test_setup(callers_of_a_hanging_driver_are_told, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

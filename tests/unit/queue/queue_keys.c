@@ -16,7 +16,7 @@ static int reset(void **state)
     return 0;
 }
 
-static void imported_twice_held_once(void **state)
+TEST_IN(imported_twice_held_once, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -40,7 +40,7 @@ static void imported_twice_held_once(void **state)
 
 /* A key that is not wiped is not counted as wiped. Its device has failed, and
  * closing that wipes what is left. */
-static void a_wipe_that_fails(void **state)
+TEST_IN(a_wipe_that_fails, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -63,7 +63,7 @@ static void a_wipe_that_fails(void **state)
     warprsa_counters_free(config.counters);
 }
 
-static void a_device_closed_without_wiping(void **state)
+TEST_IN(a_device_closed_without_wiping, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -80,7 +80,7 @@ static void a_device_closed_without_wiping(void **state)
 }
 
 /* An id is a hash made by the caller; two keys with one id are still two. */
-static void same_id_other_key(void **state)
+TEST_IN(same_id_other_key, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -104,7 +104,7 @@ static void same_id_other_key(void **state)
     warprsa_counters_free(config.counters);
 }
 
-static void a_key_without_class_is_not_taken(void **state)
+TEST_IN(a_key_without_class_is_not_taken, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -120,7 +120,7 @@ static void a_key_without_class_is_not_taken(void **state)
 
 /* More keys than the device holds: the one used longest ago makes room, and
  * comes back when it is used again. */
-static void more_keys_than_the_device_holds(void **state)
+TEST_IN(more_keys_than_the_device_holds, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_key *keys[4];
@@ -161,7 +161,7 @@ static void more_keys_than_the_device_holds(void **state)
 /* Keys of batches under way stay, and a request whose key finds no room is
  * refused for that reason; a key released while in use goes when its batch has
  * ended. */
-static void keys_in_use_are_not_evicted(void **state)
+TEST_IN(keys_in_use_are_not_evicted, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_key *keys[4];
@@ -250,18 +250,18 @@ static void lose_a_key_in_use(bool overdue)
     warprsa_counters_free(config.counters);
 }
 
-static void a_key_lost_in_use_is_not_evicted(void **state)
+TEST_IN(a_key_lost_in_use_is_not_evicted, reset, NULL)
 {
     lose_a_key_in_use(false);
 }
 
-static void nor_is_one_lost_after_the_deadline(void **state)
+TEST_IN(nor_is_one_lost_after_the_deadline, reset, NULL)
 {
     lose_a_key_in_use(true);
 }
 
 /* Of a batch with more keys than fit, the rest is left to the CPU. */
-static void a_batch_of_too_many_keys(void **state)
+TEST_IN(a_batch_of_too_many_keys, reset, NULL)
 {
     enum {
         KEYS = 6,
@@ -307,7 +307,7 @@ static void a_batch_of_too_many_keys(void **state)
 
 /* A key is loaded beside batches: a request that came together with one of a
  * new key is answered while that key is still being loaded. */
-static void a_new_key_holds_up_no_batch(void **state)
+TEST_IN(a_new_key_holds_up_no_batch, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -344,7 +344,7 @@ static void a_new_key_holds_up_no_batch(void **state)
 
 /* Requests that wait for their keys and are given up: a key that nobody else
  * waits for is not loaded, and none of them is computed. */
-static void withdrawn_requests_load_no_keys(void **state)
+TEST_IN(withdrawn_requests_load_no_keys, reset, NULL)
 {
     enum {
         LOADING, /* under way when its request is withdrawn */
@@ -382,7 +382,7 @@ static void withdrawn_requests_load_no_keys(void **state)
 }
 
 /* As a certificate authority or a hosting company has them. */
-static void ten_thousand_keys(void **state)
+TEST_IN(ten_thousand_keys, reset, NULL)
 {
     enum {
         KEYS = 10000,
@@ -418,7 +418,7 @@ static void ten_thousand_keys(void **state)
 }
 
 /* One key, held by thousands, is one copy. */
-static void the_same_key_thousands_of_times(void **state)
+TEST_IN(the_same_key_thousands_of_times, reset, NULL)
 {
     enum {
         TIMES = 5000
@@ -439,7 +439,7 @@ static void the_same_key_thousands_of_times(void **state)
     warprsa_counters_free(config.counters);
 }
 
-static void unloaded_from_every_device(void **state)
+TEST_IN(unloaded_from_every_device, reset, NULL)
 {
     enum {
         DEVICES = 3
@@ -501,7 +501,7 @@ static void *import_main(void *arg)
     return NULL;
 }
 
-static void imported_used_and_released_by_many(void **state)
+TEST_IN(imported_used_and_released_by_many, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     importer importers[IMPORTERS] = {0};
@@ -528,26 +528,4 @@ static void imported_used_and_released_by_many(void **state)
     warprsa_counters_free(config.counters);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(imported_twice_held_once, reset),
-        cmocka_unit_test_setup(a_wipe_that_fails, reset),
-        cmocka_unit_test_setup(a_device_closed_without_wiping, reset),
-        cmocka_unit_test_setup(same_id_other_key, reset),
-        cmocka_unit_test_setup(a_key_without_class_is_not_taken, reset),
-        cmocka_unit_test_setup(more_keys_than_the_device_holds, reset),
-        cmocka_unit_test_setup(keys_in_use_are_not_evicted, reset),
-        cmocka_unit_test_setup(a_key_lost_in_use_is_not_evicted, reset),
-        cmocka_unit_test_setup(nor_is_one_lost_after_the_deadline, reset),
-        cmocka_unit_test_setup(a_batch_of_too_many_keys, reset),
-        cmocka_unit_test_setup(a_new_key_holds_up_no_batch, reset),
-        cmocka_unit_test_setup(withdrawn_requests_load_no_keys, reset),
-        cmocka_unit_test_setup(ten_thousand_keys, reset),
-        cmocka_unit_test_setup(the_same_key_thousands_of_times, reset),
-        cmocka_unit_test_setup(unloaded_from_every_device, reset),
-        cmocka_unit_test_setup(imported_used_and_released_by_many, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -6,7 +6,7 @@
  */
 #include "tests/unit/support/timed_router.h"
 
-static void averages_of_what_was_measured(void **state)
+TEST_IN(averages_of_what_was_measured, reset, NULL)
 {
     assert_int_equal(warprsa_router_cpu_ns(&router, WARPRSA_CLASS_2048), 0);
     for (unsigned i = 0; i < 50; i++)
@@ -26,7 +26,7 @@ static void averages_of_what_was_measured(void **state)
 
 /* Twice as many computations as CPUs: each gets half of one, and the cost of
  * one alone stays what it is. */
-static void computations_share_the_cpus(void **state)
+TEST_IN(computations_share_the_cpus, reset, NULL)
 {
     uint64_t begun[2 * CPUS];
 
@@ -46,7 +46,7 @@ static void computations_share_the_cpus(void **state)
 
 /* A hundred callers to a CPU compute, and go. The CPU is the faster place for a
  * single caller afterwards, though it was not for any of them. */
-static void contention_is_forgotten(void **state)
+TEST_IN(contention_is_forgotten, reset, NULL)
 {
     warprsa_router_thread thread = {0};
     uint64_t begun[100 * CPUS];
@@ -61,7 +61,7 @@ static void contention_is_forgotten(void **state)
     assert_int_equal(choose(&thread, NULL, 0), WARPRSA_RUN_CPU);
 }
 
-static void answers_by_the_requests_before(void **state)
+TEST_IN(answers_by_the_requests_before, reset, NULL)
 {
     /* Nothing is known: a guess, whatever the load. */
     assert_int_equal(
@@ -84,7 +84,7 @@ static void answers_by_the_requests_before(void **state)
                     1.9 * MS, 2.1 * MS);
 }
 
-static void calibrated_by_the_self_test(void **state)
+TEST_IN(calibrated_by_the_self_test, reset, NULL)
 {
     warprsa_router_calibrate(&router, 200 * MS,
                              false); /* ten times an H200's */
@@ -100,7 +100,7 @@ static void calibrated_by_the_self_test(void **state)
 }
 
 /* By a table of their own: eight operations at a time, by vector units. */
-static void cpus_are_calibrated_as_such(void **state)
+TEST_IN(cpus_are_calibrated_as_such, reset, NULL)
 {
     warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
     warprsa_router_calibrate(&router, 11 * MS, true);
@@ -111,7 +111,7 @@ static void cpus_are_calibrated_as_such(void **state)
 }
 
 /* A GPU that comes into use after the CPUs, or goes, is another device. */
-static void other_devices_answer_otherwise(void **state)
+TEST_IN(other_devices_answer_otherwise, reset, NULL)
 {
     warprsa_router_set_cpus(&router, WARPRSA_CPUS_ALONE);
     answered(1, 1 * MS);
@@ -125,7 +125,7 @@ static void other_devices_answer_otherwise(void **state)
 
 /* Nobody computes for the engine on the CPUs by other means: it would have
  * fewer of them. */
-static void saturated_cpus_do_not_overflow(void **state)
+TEST_IN(saturated_cpus_do_not_overflow, reset, NULL)
 {
     warprsa_router_thread thread = {0};
 
@@ -140,7 +140,7 @@ static void saturated_cpus_do_not_overflow(void **state)
 
 /* A caller alone is better off with libcrypto, and more callers than CPUs with
  * batches of eight. */
-static void cpus_serve_many_callers_only(void **state)
+TEST_IN(cpus_serve_many_callers_only, reset, NULL)
 {
     warprsa_router_thread thread = {0};
 
@@ -157,7 +157,7 @@ static void cpus_serve_many_callers_only(void **state)
 
 /* A single caller never goes to the device, nor makes it be opened, in a job or
  * not, however long it goes on. */
-static void a_single_caller_stays(void **state)
+TEST_IN(a_single_caller_stays, reset, NULL)
 {
     warprsa_router_thread thread = {0};
     int job;
@@ -172,7 +172,7 @@ static void a_single_caller_stays(void **state)
 }
 
 /* ... unless the device is faster. */
-static void a_faster_device_is_for_everybody(void **state)
+TEST_IN(a_faster_device_is_for_everybody, reset, NULL)
 {
     warprsa_router_thread thread = {0};
 
@@ -185,7 +185,7 @@ static void a_faster_device_is_for_everybody(void **state)
 
 /* Callers that block: as many as keep the CPUs busy stay there. The others go
  * to the device, since on the CPU they would only take time from those. */
-static void more_callers_than_cpus(void **state)
+TEST_IN(more_callers_than_cpus, reset, NULL)
 {
     warprsa_router_thread thread = {0};
     uint64_t begun[MOST];
@@ -203,7 +203,7 @@ static void more_callers_than_cpus(void **state)
 }
 
 /* When the device has so much to do that waiting for a CPU is shorter. */
-static void saturated_devices_overflow(void **state)
+TEST_IN(saturated_devices_overflow, reset, NULL)
 {
     warprsa_router_thread thread = {0};
 
@@ -220,7 +220,7 @@ static void saturated_devices_overflow(void **state)
 
 /* But not so many that the threads that submit and wake up get no CPU any more,
  * which would make the device seem slower still. */
-static void few_overflow_at_once(void **state)
+TEST_IN(few_overflow_at_once, reset, NULL)
 {
     warprsa_router_thread thread = {0};
     unsigned here = 0;
@@ -235,7 +235,7 @@ static void few_overflow_at_once(void **state)
 }
 
 /* Devices are opened when several callers in a row would have gone there. */
-static void devices_are_opened_for_many(void **state)
+TEST_IN(devices_are_opened_for_many, reset, NULL)
 {
     warprsa_router_thread thread = {0};
     unsigned stayed = 0;
@@ -255,7 +255,7 @@ static void devices_are_opened_for_many(void **state)
 
 /* The system's clock of a thread sees operations that are shorter than a tick.
  */
-static void the_systems_clocks_are_fine_enough(void **state)
+TEST_IN(the_systems_clocks_are_fine_enough, reset, NULL)
 {
     const warprsa_router_clocks *c = &warprsa_router_system_clocks;
 
@@ -269,26 +269,4 @@ static void the_systems_clocks_are_fine_enough(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_systems_clocks_are_fine_enough, reset),
-        cmocka_unit_test_setup(averages_of_what_was_measured, reset),
-        cmocka_unit_test_setup(computations_share_the_cpus, reset),
-        cmocka_unit_test_setup(contention_is_forgotten, reset),
-        cmocka_unit_test_setup(answers_by_the_requests_before, reset),
-        cmocka_unit_test_setup(calibrated_by_the_self_test, reset),
-        cmocka_unit_test_setup(cpus_are_calibrated_as_such, reset),
-        cmocka_unit_test_setup(other_devices_answer_otherwise, reset),
-        cmocka_unit_test_setup(saturated_cpus_do_not_overflow, reset),
-        cmocka_unit_test_setup(cpus_serve_many_callers_only, reset),
-        cmocka_unit_test_setup(a_single_caller_stays, reset),
-        cmocka_unit_test_setup(a_faster_device_is_for_everybody, reset),
-        cmocka_unit_test_setup(more_callers_than_cpus, reset),
-        cmocka_unit_test_setup(saturated_devices_overflow, reset),
-        cmocka_unit_test_setup(few_overflow_at_once, reset),
-        cmocka_unit_test_setup(devices_are_opened_for_many, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -44,7 +44,7 @@ static unsigned rate_of(warprsa_router_thread *thread, unsigned jobs)
 /* An event loop with more and more jobs: never slower than with fewer, never
  * slower than without a device by more than a probe now and then costs, and the
  * device is used as soon as that pays: from 8 jobs on. */
-static void an_event_loop_of_more_and_more_jobs(void **state)
+TEST_IN(an_event_loop_of_more_and_more_jobs, reset, NULL)
 {
     static const unsigned jobs[] = {1, 2, 4, 8, 16, 64, 256, 1000};
     unsigned before = 2500 * 97 / 100; /* 0.4 ms each */
@@ -63,7 +63,7 @@ static void an_event_loop_of_more_and_more_jobs(void **state)
 
 /* With two jobs of 0.4 ms each and a device that takes 3 ms there is nothing to
  * gain: no probe ever begins. */
-static void an_event_loop_of_two_jobs_probes_nothing(void **state)
+TEST_IN(an_event_loop_of_two_jobs_probes_nothing, reset, NULL)
 {
     static const char job[2];
     warprsa_router_thread thread = {0};
@@ -128,7 +128,7 @@ static void speed_step(speed *s)
 /* The jobs get to the device within a tenth of a second, and then nothing is
  * computed on the CPU any more; that the device is not open yet is no
  * hindrance. */
-static void jobs_that_never_pause_reach_the_device(void **state)
+TEST_IN(jobs_that_never_pause_reach_the_device, reset, NULL)
 {
     static const unsigned jobs[] = {16, 64, 256, 960};
 
@@ -153,7 +153,7 @@ static void jobs_that_never_pause_reach_the_device(void **state)
 /* A job that is alone stays on the CPU and hardly ever yields, however short
  * its operations are; nor does the device get opened. Two jobs could not gain,
  * and yield once in a period each. */
-static void few_jobs_hardly_yield(void **state)
+TEST_IN(few_jobs_hardly_yield, reset, NULL)
 {
     for (unsigned jobs = 1; jobs <= 2; jobs++) {
         speed s = {.jobs = jobs};
@@ -167,7 +167,7 @@ static void few_jobs_hardly_yield(void **state)
 }
 
 /* When others join it, after it has been alone for long, they are seen. */
-static void jobs_that_join_a_lone_one_are_seen(void **state)
+TEST_IN(jobs_that_join_a_lone_one_are_seen, reset, NULL)
 {
     speed s = {.jobs = 1};
     uint64_t begun;
@@ -184,7 +184,7 @@ static void jobs_that_join_a_lone_one_are_seen(void **state)
 /* A server's jobs make an operation each, and its thread gets to all of them:
  * nobody yields. Nor does a thread that has slept in the period, nor anyone
  * where the devices are down. */
-static void nobody_yields_in_vain(void **state)
+TEST_IN(nobody_yields_in_vain, reset, NULL)
 {
     static const char job[3];
     warprsa_router_thread thread = {0};
@@ -311,7 +311,7 @@ static unsigned handshakes(warprsa_router_thread thread, unsigned clients)
 
 /* A handshake takes 1.3 ms on the CPU, and 0.95 with the device. Never slower
  * than without it, and nearly as fast as with it from 16 clients on. */
-static void a_server_of_more_and_more_clients(void **state)
+TEST_IN(a_server_of_more_and_more_clients, reset, NULL)
 {
     static const unsigned clients[] = {1,  2,   3,   4,   5,   6,   8,   16,
                                        50, 100, 200, 300, 400, 600, 1000};
@@ -336,7 +336,7 @@ static void a_server_of_more_and_more_clients(void **state)
 /* The clients' one CPU needs 1.26 ms for a handshake: with the device the
  * server makes 3 % more, and has a quarter of its time left. It stays with the
  * device. */
-static void a_server_that_outruns_its_clients(void **state)
+TEST_IN(a_server_that_outruns_its_clients, reset, NULL)
 {
     static const unsigned clients[] = {8, 16, 32, 64, 128, 256};
 
@@ -354,7 +354,7 @@ static void a_server_that_outruns_its_clients(void **state)
 }
 
 /* When the load goes, the thread leaves the device. */
-static void an_event_loop_of_fewer_jobs(void **state)
+TEST_IN(an_event_loop_of_fewer_jobs, reset, NULL)
 {
     warprsa_router_thread thread = {0};
 
@@ -368,7 +368,7 @@ static void an_event_loop_of_fewer_jobs(void **state)
 
 /* Other programs kept the device busy for a while. The device is not avoided
  * for ever because of that. */
-static void an_event_loop_beside_others(void **state)
+TEST_IN(an_event_loop_beside_others, reset, NULL)
 {
     warprsa_router_thread thread = {0};
 
@@ -383,7 +383,7 @@ static void an_event_loop_beside_others(void **state)
 
 /* No operation for a whole night. The device is not to blame, and nothing was
  * lost: in the morning the loop is as fast as before. */
-static void an_event_loop_after_a_night(void **state)
+TEST_IN(an_event_loop_after_a_night, reset, NULL)
 {
     warprsa_router_thread thread = {0};
     unsigned rate;
@@ -398,7 +398,7 @@ static void an_event_loop_after_a_night(void **state)
 }
 
 /* The same in the middle of a probe. */
-static void a_probe_over_night(void **state)
+TEST_IN(a_probe_over_night, reset, NULL)
 {
     static const char job[64];
     warprsa_router_thread thread = {0};
@@ -413,7 +413,7 @@ static void a_probe_over_night(void **state)
 }
 
 /* An event loop with time to sleep never probes, however many jobs it has. */
-static void an_idle_event_loop_stays(void **state)
+TEST_IN(an_idle_event_loop_stays, reset, NULL)
 {
     warprsa_router_thread thread = {0};
     static const char job[16];
@@ -428,7 +428,7 @@ static void an_idle_event_loop_stays(void **state)
 }
 
 /* A probe proves nothing as long as no device takes requests. */
-static void probes_are_not_judged_without_a_device(void **state)
+TEST_IN(probes_are_not_judged_without_a_device, reset, NULL)
 {
     warprsa_router_thread thread = {0};
 
@@ -444,24 +444,4 @@ static void probes_are_not_judged_without_a_device(void **state)
     assert_int_equal(thread.offload.failures, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(an_event_loop_of_more_and_more_jobs, reset),
-        cmocka_unit_test_setup(jobs_that_never_pause_reach_the_device, reset),
-        cmocka_unit_test_setup(few_jobs_hardly_yield, reset),
-        cmocka_unit_test_setup(jobs_that_join_a_lone_one_are_seen, reset),
-        cmocka_unit_test_setup(nobody_yields_in_vain, reset),
-        cmocka_unit_test_setup(a_server_of_more_and_more_clients, reset),
-        cmocka_unit_test_setup(a_server_that_outruns_its_clients, reset),
-        cmocka_unit_test_setup(an_event_loop_of_two_jobs_probes_nothing, reset),
-        cmocka_unit_test_setup(an_event_loop_of_fewer_jobs, reset),
-        cmocka_unit_test_setup(an_event_loop_beside_others, reset),
-        cmocka_unit_test_setup(an_event_loop_after_a_night, reset),
-        cmocka_unit_test_setup(a_probe_over_night, reset),
-        cmocka_unit_test_setup(an_idle_event_loop_stays, reset),
-        cmocka_unit_test_setup(probes_are_not_judged_without_a_device, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -33,7 +33,7 @@ static unsigned overflows_of(unsigned operations, uint64_t overflow_ns,
 
 /* CPUs that idle take a share, as long as more gets done: of 4 CPUs 1 is in
  * use, so 2 of 10 can be computed here. */
-static void idle_cpus_take_a_share(void **state)
+TEST_IN(idle_cpus_take_a_share, reset, NULL)
 {
     compute(400 * US);
     open_devices();
@@ -41,7 +41,7 @@ static void idle_cpus_take_a_share(void **state)
 }
 
 /* Beside GPUs an engine on the CPUs is no reason to compute anything. */
-static void cpus_beside_gpus_take_none(void **state)
+TEST_IN(cpus_beside_gpus_take_none, reset, NULL)
 {
     compute(400 * US);
     warprsa_router_set_cpus(&router, WARPRSA_CPUS_BESIDE);
@@ -54,7 +54,7 @@ static void cpus_beside_gpus_take_none(void **state)
     assert_int_equal(overflows_of(100000, 0, 0), 0);
 }
 
-static void busy_cpus_take_none(void **state)
+TEST_IN(busy_cpus_take_none, reset, NULL)
 {
     compute(400 * US);
     open_devices();
@@ -63,7 +63,7 @@ static void busy_cpus_take_none(void **state)
 
 /* The jobs wait while their loop computes: nothing is gained. The probes cost
  * less than 2 % in the long run. */
-static void overflow_that_costs_is_given_up(void **state)
+TEST_IN(overflow_that_costs_is_given_up, reset, NULL)
 {
     uint64_t since;
 
@@ -112,7 +112,7 @@ static void open_for_contention(void)
 }
 
 /* 1,000 callers in 4 ms are 250,000 operations a second. */
-static void contention_goes_if_more_gets_done(void **state)
+TEST_IN(contention_goes_if_more_gets_done, reset, NULL)
 {
     open_for_contention();
     contend(500 * MS, 1000, 100000, 200000);
@@ -125,7 +125,7 @@ static void contention_goes_if_more_gets_done(void **state)
 }
 
 /* A period with hardly any operations is no baseline for a probe. */
-static void no_contention_probe_after_a_pause(void **state)
+TEST_IN(no_contention_probe_after_a_pause, reset, NULL)
 {
     open_for_contention();
     contend(15 * MS, 1000, 200000, 190000);
@@ -135,7 +135,7 @@ static void no_contention_probe_after_a_pause(void **state)
 
 /* The probe goes on after a moment without operations, or with fewer of them:
  * that does not show that the CPUs would do more. */
-static void contention_comes_back(void **state)
+TEST_IN(contention_comes_back, reset, NULL)
 {
     open_for_contention();
     contend(150 * MS, 1000, 100000, 200000);
@@ -152,7 +152,7 @@ static void contention_comes_back(void **state)
 
 /* Where the device gains nothing, the probes cost little. Where by all that was
  * measured it cannot do as much, no probe begins. */
-static void contention_stays_if_not(void **state)
+TEST_IN(contention_stays_if_not, reset, NULL)
 {
     open_for_contention();
     contend(20000 * MS, 1000, 200000, 190000);
@@ -160,18 +160,4 @@ static void contention_stays_if_not(void **state)
     assert_in_range(contend(30000 * MS, 200, 100000, 50000), 0, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(idle_cpus_take_a_share, reset),
-        cmocka_unit_test_setup(cpus_beside_gpus_take_none, reset),
-        cmocka_unit_test_setup(busy_cpus_take_none, reset),
-        cmocka_unit_test_setup(overflow_that_costs_is_given_up, reset),
-        cmocka_unit_test_setup(contention_goes_if_more_gets_done, reset),
-        cmocka_unit_test_setup(no_contention_probe_after_a_pause, reset),
-        cmocka_unit_test_setup(contention_comes_back, reset),
-        cmocka_unit_test_setup(contention_stays_if_not, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

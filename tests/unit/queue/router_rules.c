@@ -13,7 +13,7 @@
 
 /* Four CPUs: six computations keep them busy, and 16 are too many beside
  * devices that are saturated. */
-static void where_it_is_done_sooner(void **state)
+TEST(where_it_is_done_sooner)
 {
     static const struct {
         uint32_t computing;
@@ -43,7 +43,7 @@ static void where_it_is_done_sooner(void **state)
     }
 }
 
-static void three_times_as_late_is_not_saturated_yet(void **state)
+TEST(three_times_as_late_is_not_saturated_yet)
 {
     assert_false(warprsa_router_is_saturated(30, 10));
     assert_true(warprsa_router_is_saturated(31, 10));
@@ -51,7 +51,7 @@ static void three_times_as_late_is_not_saturated_yet(void **state)
 }
 
 /* Answers, and then what is expected with so many requests before. */
-static void times_of_devices(void **state)
+TEST(times_of_devices)
 {
     static const struct {
         struct {
@@ -93,7 +93,7 @@ static void times_of_devices(void **state)
     }
 }
 
-static void old_times_are_forgotten(void **state)
+TEST(old_times_are_forgotten)
 {
     const warprsa_size_class size = WARPRSA_CLASS_2048;
     warprsa_router_times times = {0};
@@ -113,14 +113,4 @@ static void old_times_are_forgotten(void **state)
     assert_int_equal(warprsa_router_times_device(&times, size, 0), calibrated);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(where_it_is_done_sooner),
-        cmocka_unit_test(three_times_as_late_is_not_saturated_yet),
-        cmocka_unit_test(times_of_devices),
-        cmocka_unit_test(old_times_are_forgotten),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

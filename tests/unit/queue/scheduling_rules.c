@@ -9,7 +9,7 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-static void waits_for_cpus_are_averaged(void **state)
+TEST(waits_for_cpus_are_averaged)
 {
     static const struct {
         uint32_t average;
@@ -34,7 +34,7 @@ static void waits_for_cpus_are_averaged(void **state)
                          table[t].expected);
 }
 
-static void sixteen_groups_under_way_are_plenty(void **state)
+TEST(sixteen_groups_under_way_are_plenty)
 {
     static const struct {
         unsigned granularity;
@@ -52,7 +52,7 @@ static void sixteen_groups_under_way_are_plenty(void **state)
             table[t].expected);
 }
 
-static void a_batch_has_whole_groups(void **state)
+TEST(a_batch_has_whole_groups)
 {
     static const struct {
         bool has_plenty;
@@ -73,7 +73,7 @@ static void a_batch_has_whole_groups(void **state)
                          table[t].expected);
 }
 
-static void idle_devices_share(void **state)
+TEST(idle_devices_share)
 {
     static const struct {
         uint32_t devices, waiting, most, expected;
@@ -92,7 +92,7 @@ static void idle_devices_share(void **state)
 
 /* Of the others: how many classes they take, and when their pause ends. The
  * time is 10. */
-static void one_that_pauses_leaves_requests_to_another(void **state)
+TEST(one_that_pauses_leaves_requests_to_another)
 {
     static const struct {
         unsigned classes;
@@ -116,15 +116,4 @@ static void one_that_pauses_leaves_requests_to_another(void **state)
             table[t].expected);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waits_for_cpus_are_averaged),
-        cmocka_unit_test(sixteen_groups_under_way_are_plenty),
-        cmocka_unit_test(a_batch_has_whole_groups),
-        cmocka_unit_test(idle_devices_share),
-        cmocka_unit_test(one_that_pauses_leaves_requests_to_another),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

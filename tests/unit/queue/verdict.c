@@ -85,12 +85,12 @@ static void a_wrong_device(warprsa_queue_config config)
     warprsa_counters_free(config.counters);
 }
 
-static void a_device_of_this_machine(void **state)
+TEST_IN(a_device_of_this_machine, reset, NULL)
 {
     a_wrong_device(fake_config());
 }
 
-static void another_host(void **state)
+TEST_IN(another_host, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
 
@@ -99,7 +99,7 @@ static void another_host(void **state)
 }
 
 /* It fails the test once, and stays out of use for that time. */
-static void it_comes_back_when_it_passes(void **state)
+TEST_IN(it_comes_back_when_it_passes, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     const warprsa_counters *c = config.counters;
@@ -122,7 +122,7 @@ static void it_comes_back_when_it_passes(void **state)
 
 /* One failure is its own, and all that follow never reach the device. Others
  * keep it. */
-static void a_key_with_wrong_numbers(void **state)
+TEST_IN(a_key_with_wrong_numbers, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     const warprsa_counters *c = config.counters;
@@ -149,7 +149,7 @@ static void a_key_with_wrong_numbers(void **state)
 }
 
 /* However many there are. */
-static void many_keys_with_wrong_numbers(void **state)
+TEST_IN(many_keys_with_wrong_numbers, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     const warprsa_counters *c = config.counters;
@@ -173,7 +173,7 @@ static void many_keys_with_wrong_numbers(void **state)
 
 /* Owners have the same numbers, which are wrong. What is found out with one
  * owner's requests is held against no other owner's. */
-static void a_shared_key_is_blamed_on_who_asks(void **state)
+TEST_IN(a_shared_key_is_blamed_on_who_asks, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     const warprsa_counters *c = config.counters;
@@ -215,7 +215,7 @@ static bool are_all_told(warprsa_queue *queue, const traced *t)
 
 /* Each key with wrong numbers is a line. Whoever brings thousands leaves room
  * for what is said about others. */
-static void lines_about_many_keys(void **state)
+TEST_IN(lines_about_many_keys, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -234,17 +234,4 @@ static void lines_about_many_keys(void **state)
     warprsa_counters_free(config.counters);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_device_of_this_machine, reset),
-        cmocka_unit_test_setup(another_host, reset),
-        cmocka_unit_test_setup(it_comes_back_when_it_passes, reset),
-        cmocka_unit_test_setup(a_key_with_wrong_numbers, reset),
-        cmocka_unit_test_setup(many_keys_with_wrong_numbers, reset),
-        cmocka_unit_test_setup(a_shared_key_is_blamed_on_who_asks, reset),
-        cmocka_unit_test_setup(lines_about_many_keys, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

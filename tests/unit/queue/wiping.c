@@ -96,7 +96,7 @@ static int reset(void **state)
     return 0;
 }
 
-static void slots_keys_and_mappings(void **state)
+TEST_IN(slots_keys_and_mappings, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -139,7 +139,7 @@ static void slots_keys_and_mappings(void **state)
 
 /* An answer that nobody comes for goes with its slot's next use, or with the
  * queue: that it wiped it shows in a key evicted and requests refused, too. */
-static void what_nobody_collects(void **state)
+TEST_IN(what_nobody_collects, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;
@@ -170,12 +170,4 @@ static void what_nobody_collects(void **state)
     warprsa_counters_free(config.counters);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(slots_keys_and_mappings, reset),
-        cmocka_unit_test_setup(what_nobody_collects, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)
