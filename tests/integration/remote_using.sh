@@ -45,10 +45,6 @@ logged() { # TEXT
     wait_for 60 grep -qF -- "$1" daemon.log
 }
 
-device_has() { # DEVICE OPERATIONS
-    [ "$(live "$daemon" "device$1_gpu")" -ge "$2" ]
-}
-
 # mistakes
 tls web
 for hosts in 127.0.0.1 ':7443' '127.0.0.1:7443 b:99999' '::1:7443' 'a:1 a:1'; do

@@ -12,7 +12,6 @@
 #include <time.h>
 
 enum {
-    DEVICES_MAX = 20,
     KEYS_MAX = 64,
 };
 
