@@ -153,8 +153,7 @@ static int teardown(void **state)
     warprsa_event_loop_free(loop);
     free(loop);
     warprsa_server_context_free(&context);
-    fake_close_queue(queue, &queue_config);
-    warprsa_counters_free(queue_config.counters);
+    fake_finish(queue, &queue_config);
     return 0;
 }
 

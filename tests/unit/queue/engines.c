@@ -15,12 +15,6 @@ enum {
     TRIES = 8,
 };
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 static warprsa_queue_config two_engines(void)
 {
     warprsa_queue_config config = fake_config();
@@ -90,8 +84,7 @@ TEST_IN(the_first_engine_is_preferred, reset, NULL)
     assert_true(config.counters->device_of[1].gpu >= 1);
     assert_int_equal(fake.keys, 2); /* uploaded where it was needed */
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* More requests than all batches hold: each engine's take no more than its own
@@ -129,8 +122,7 @@ TEST_IN(each_engine_has_its_own_batches, reset, NULL)
             fake.log[i].count <=
             (fake.log[i].second ? SECOND_BATCH_MAX : 2 * SECOND_BATCH_MAX));
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* The first engine has no device: the queue is as good as one without it. */
@@ -157,8 +149,7 @@ TEST_IN(an_engine_may_have_no_device, reset, NULL)
     assert_int_equal(config.counters->devices, 1);
     assert_false(warprsa_queue_has_lost_device(queue));
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* No engine has one: the reason is the preferred engine's. */
@@ -175,8 +166,7 @@ TEST_IN(no_engine_has_a_device, reset, NULL)
                      WARPRSA_QUEUE_DOWN);
     warprsa_counters_device(config.counters, text);
     assert_string_equal(text, "none: none of the 3 devices is chosen");
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* The device that has the first batch fails, and the other engine's goes on: no
@@ -215,8 +205,7 @@ TEST_IN(a_device_of_another_engine_goes_on, reset, NULL)
     FAKE_SET(open_failures, 0);
     WAIT_UNTIL(config.counters->devices == 2);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 static void submit_all(warprsa_queue *queue, warprsa_key *key, fake_request *r,
@@ -277,8 +266,7 @@ static void leave_it_to_the_gpu(warprsa_router *router)
     assert_int_equal(fake_sum(config.counters->gpu, WARPRSA_CLASSES), MANY);
     assert_int_equal(fake_sum(config.counters->ifma, WARPRSA_CLASSES), 0);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 TEST_IN(cpus_leave_it_to_the_gpu, reset, NULL)
@@ -310,8 +298,7 @@ TEST_IN(fuller_batches_are_worth_a_yield, reset, NULL)
     atomic_store(queued, SECOND_BATCH_MAX);
     assert_false(warprsa_queue_would_be_fuller(queue, 1));
     atomic_store(queued, 0);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* Once the GPU is lost they take all, what was queued before included, and are
@@ -351,8 +338,7 @@ TEST_IN(cpus_take_over_from_a_lost_gpu, reset, NULL)
     assert_int_equal(fake_sum(config.counters->ifma, WARPRSA_CLASSES), done);
     assert_true(warprsa_queue_on_cpus(queue));
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* One request, from submission to its answer. */
@@ -402,8 +388,7 @@ TEST_IN(cpus_help_a_slow_host, reset, NULL)
     assert_int_equal(
         fake_sum(gpu, WARPRSA_CLASSES) + fake_sum(ifma, WARPRSA_CLASSES), seed);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 enum {
@@ -439,8 +424,7 @@ TEST_IN(free_cpus_take_what_there_is, reset, NULL)
     FAKE_SET(hold, false);
     wait_for_all(queue, r, 2);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* While threads of the engine have to wait for CPUs, the second one waits for a
@@ -475,8 +459,7 @@ TEST_IN(contended_cpus_fill_batches, reset, NULL)
     assert_int_equal(fake.batches, 7);
     assert_int_equal(fake.log[6].count, 2);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* Ten requests of a class: one that is under way while the others are queued.
@@ -520,8 +503,7 @@ TEST_IN(large_batches_are_half_as_long, reset, NULL)
     assert_int_equal(second_batch(queue, WARPRSA_CLASS_4096, 1), 7);
     assert_int_equal(second_batch(queue, WARPRSA_CLASS_6144, 2), 4);
     assert_int_equal(second_batch(queue, WARPRSA_CLASS_8192, 3), 4);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* The first engine, which takes no large classes, and the CPUs. */
@@ -579,8 +561,7 @@ TEST_IN(each_engine_takes_its_classes, reset, NULL)
     assert_int_equal(config.counters->ifma[WARPRSA_CLASS_8192], MANY / 2 + 1);
     warprsa_key_release(small);
     warprsa_key_release(large);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* When the only device that takes a class goes down, what is queued of it is
@@ -624,8 +605,7 @@ TEST_IN(a_class_that_no_device_takes_is_refused, reset, NULL)
                      WARPRSA_DONE);
     warprsa_key_release(small);
     warprsa_key_release(large);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -19,12 +19,6 @@ typedef struct setting {
     warprsa_key *key;
 } setting;
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 static setting set_up(const warprsa_engine *engine, unsigned devices)
 {
     setting s = {.config = fake_config()};

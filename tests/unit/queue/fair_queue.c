@@ -152,12 +152,6 @@ typedef struct setting {
     user heavy, light;
 } setting;
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 static warprsa_key *add_key(setting *s, const user *u)
 {
     warprsa_private_key key = fake_key(u->size, u->seed);
@@ -226,8 +220,7 @@ static void tear_down(setting *s)
     warprsa_key_release(s->light.key);
     free(s->heavy.requests);
     free(s->light.requests);
-    fake_close_queue(s->queue, &s->config);
-    warprsa_counters_free(s->config.counters);
+    fake_finish(s->queue, &s->config);
 }
 
 /* A batch that does not end, and behind it all of one user's backlog and then

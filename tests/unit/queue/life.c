@@ -18,12 +18,6 @@
 #include "batching/queue/queue_core.h"
 #include "tests/unit/support/sanitizers.h"
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 static void wake_counter(void *arg)
 {
     atomic_fetch_add((_Atomic unsigned *)arg, 1);
@@ -118,8 +112,7 @@ TEST_IN(threads_are_named_and_take_no_signals, reset, NULL)
     config.engines[0].streams = 2;
     queue = fake_ready_queue(&config);
     WAIT_UNTIL(quiet_threads() == 2);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 typedef struct sleeper {
@@ -367,8 +360,7 @@ TEST_IN(again_and_again, reset, NULL)
                          WARPRSA_DONE);
         assert_true(fake_is_right(&r));
         warprsa_key_release(key);
-        fake_close_queue(queue, &config);
-        warprsa_counters_free(config.counters);
+        fake_finish(queue, &config);
     }
 }
 
@@ -391,8 +383,7 @@ static int child_main(warprsa_queue *parents, warprsa_key *key,
         !fake_is_right(r) || config.counters->gpu[WARPRSA_CLASS_2048] != 1)
         return 1;
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
     return 0;
 }
 
@@ -435,8 +426,7 @@ TEST_IN(a_forked_child_starts_anew, reset, NULL)
     assert_true(fake_is_right(&r));
     assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048], 1);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 RUN_TESTS(NULL, NULL)

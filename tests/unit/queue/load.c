@@ -11,12 +11,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 enum {
     DEVICES = 4
 };
@@ -67,8 +61,7 @@ TEST_IN(devices_share_the_load, reset, NULL)
     }
     assert_int_equal(fake.keys, DEVICES); /* uploaded where it was needed */
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 TEST_IN(only_chosen_devices_are_used, reset, NULL)
@@ -94,8 +87,7 @@ TEST_IN(only_chosen_devices_are_used, reset, NULL)
                          config.counters->device_of[1].gpu,
                      40);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* Every slot taken: the next caller is refused at once, nothing grows. */
@@ -134,8 +126,7 @@ TEST_IN(a_full_queue_refuses, reset, NULL)
                      WARPRSA_DONE);
     assert_int_equal(config.counters->slots_bytes, bytes);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 enum {
@@ -322,8 +313,7 @@ TEST_IN(lost_under_full_load, reset, NULL)
     /* A request whose caller has given up keeps its key until a worker has
      * answered it. */
     WAIT_UNTIL(config.counters->keys == 0);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 RUN_TESTS(NULL, NULL)

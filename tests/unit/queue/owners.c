@@ -10,12 +10,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 static warprsa_key *key_of_owner(warprsa_queue *queue, uint64_t owner,
                                  unsigned seed)
 {
@@ -101,8 +95,7 @@ TEST_IN(keys_of_an_owner_are_bounded, reset, NULL)
     for (unsigned i = 0; i < KEYS; i++)
         warprsa_key_release(keys[i]);
     assert_int_equal(config.counters->keys, 0);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
     free(keys);
 }
 
@@ -132,8 +125,7 @@ TEST_IN(owners_come_during_loads, reset, NULL)
         warprsa_key_release(key);
     }
     assert_int_equal(config.counters->keys_loaded, OWNERS);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* An owner whose keys take long to load has part of the slots; the others'
@@ -174,8 +166,7 @@ TEST_IN(requests_that_wait_for_keys_leave_slots, reset, NULL)
     assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_KEY_RATE], 8);
     warprsa_key_release(greedy);
     warprsa_key_release(other);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* Both owners have a key. Whoever gives it up first, it stays on the device for
@@ -209,8 +200,7 @@ TEST_IN(a_shared_key_goes_with_its_last_owner, reset, NULL)
         FAKE_WAIT(fake.keys == 0);
         assert_int_equal(c->keys, 0);
     }
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* Where there is no room, a key that another owner has there, too, makes none:
@@ -251,8 +241,7 @@ TEST_IN(a_shared_key_makes_no_room_alone, reset, NULL)
     for (unsigned i = 0; i < 2; i++)
         warprsa_key_release(others[i]);
     warprsa_key_release(fresh);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* Submits requests of a key until one is refused. Returns how many were not. */
@@ -313,8 +302,7 @@ TEST_IN(requests_of_one_owner_leave_slots, reset, NULL)
     }
     warprsa_key_release(greedy);
     warprsa_key_release(other);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 RUN_TESTS(NULL, NULL)

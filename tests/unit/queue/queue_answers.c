@@ -11,12 +11,6 @@
 
 #include "batching/base/clock.h"
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 /* Requests that their caller gives up are not computed, but for those that a
  * batch has, and their slots are free again. */
 TEST_IN(withdrawn_requests_are_not_computed, reset, NULL)
@@ -62,8 +56,7 @@ TEST_IN(withdrawn_requests_are_not_computed, reset, NULL)
         queue, fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, SLOTS),
         SLOTS);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 TEST_IN(notified_once_and_then_collects, reset, NULL)
@@ -93,8 +86,7 @@ TEST_IN(notified_once_and_then_collects, reset, NULL)
     assert_true(fake_is_right(&r));
     assert_int_equal(l.calls, 1);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* ASYNC_pause_job() may return without pausing: then the job has to wait. */
@@ -121,8 +113,7 @@ TEST_IN(notified_caller_may_wait_too, reset, NULL)
         assert_int_equal(l.calls, 1);
     }
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* A program's callback that waits for something: for a lock, say. */
@@ -173,9 +164,8 @@ TEST_IN(answers_are_there_before_anyone_is_told, reset, NULL)
     assert_int_equal(warprsa_queue_wait(queue, first.ticket, first.output),
                      WARPRSA_DONE);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
+    fake_finish(queue, &config);
     assert_int_equal(g.entered.calls, 3);
-    warprsa_counters_free(config.counters);
 }
 
 static void count_call(void *arg)
@@ -217,9 +207,8 @@ TEST_IN(given_back_once, reset, NULL)
     FAKE_SET(hold_load, false);
     WAIT_UNTIL(warprsa_queue_depth(queue) == 0);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
+    fake_finish(queue, &config);
     assert_int_equal(calls, 1000);
-    warprsa_counters_free(config.counters);
 }
 
 TEST_IN(a_used_or_wild_ticket_is_refused, reset, NULL)
@@ -244,8 +233,7 @@ TEST_IN(a_used_or_wild_ticket_is_refused, reset, NULL)
                      WARPRSA_REFUSED);
     assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_DEADLINE], 4);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* A job that is never resumed leaves its answer behind; the slot comes back. */
@@ -285,8 +273,7 @@ TEST_IN(an_answer_nobody_collects_is_reclaimed, reset, NULL)
     assert_true(fake_is_right(&next));
     assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048], 1);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 RUN_TESTS(NULL, NULL)

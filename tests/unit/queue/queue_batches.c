@@ -11,12 +11,6 @@
 
 #include "batching/base/thread_shard.h"
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 TEST_IN(one_request_is_answered, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
@@ -91,8 +85,7 @@ TEST_IN(batches_by_class_oldest_first, reset, NULL)
     warprsa_key_release(small);
     warprsa_key_release(big);
     warprsa_key_release(other);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 TEST_IN(batch_max_is_kept, reset, NULL)
@@ -115,8 +108,7 @@ TEST_IN(batch_max_is_kept, reset, NULL)
     assert_int_equal(fake.batches, 4);
     assert_int_equal(config.counters->batch_max, 4);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 enum {
@@ -179,8 +171,7 @@ TEST_IN(a_busy_device_gets_multiples, reset, NULL)
     fake_wait_for_all(queue, two, 2);
     assert_int_equal(fake.batches, PAIRS_BUSY + 3);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* Another user's single request does not wait for the end of a batch, which may
@@ -205,8 +196,7 @@ TEST_IN(no_user_waits_for_anothers_batch, reset, NULL)
     fake_wait_for_all(queue, one, 1);
     warprsa_key_release(key);
     warprsa_key_release(others);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* A free stream takes what is queued at once while another is busy, on every
@@ -237,9 +227,8 @@ TEST_IN(streams_and_devices_share_the_work, reset, NULL)
         fake_wait_for_all(queue, r[i], 1);
     assert_int_equal(config.counters->keys_loaded, 2);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
+    fake_finish(queue, &config);
     assert_int_equal(fake.closes, 2);
-    warprsa_counters_free(config.counters);
 }
 
 TEST_IN(only_chosen_devices_are_used, reset, NULL)
@@ -260,8 +249,7 @@ TEST_IN(only_chosen_devices_are_used, reset, NULL)
     warprsa_counters_device(config.counters, text);
     assert_string_equal(text, "Fake (fake 2)");
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 TEST_IN(a_full_queue_refuses, reset, NULL)
@@ -285,8 +273,7 @@ TEST_IN(a_full_queue_refuses, reset, NULL)
         queue, fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 5), 5);
     assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048], 10);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* A thread that makes one request, and the slot it got. */
@@ -349,8 +336,7 @@ TEST_IN(slots_stay_with_their_threads, reset, NULL)
     assert_true(last.slot < 3);
     visit(&mine);
     warprsa_key_release(mine.key);
-    fake_close_queue(mine.queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(mine.queue, &config);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -8,12 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 /* Many threads, some sleeping, some notified, all classes, several keys, two
  * devices, a queue that is full at times. */
 enum {
@@ -165,9 +159,8 @@ TEST_IN(many_more_threads_than_cpus, reset, NULL)
     }
     assert_int_equal(config.counters->gpu[WARPRSA_CLASS_2048],
                      SERVER_THREADS * SERVER_ROUNDS);
-    fake_close_queue(queue, &config);
+    fake_finish(queue, &config);
     free(server);
-    warprsa_counters_free(config.counters);
 }
 
 RUN_TESTS(NULL, NULL)

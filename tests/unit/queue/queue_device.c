@@ -8,12 +8,6 @@
 
 #include <stdatomic.h>
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 /* A queue on one device, a key, and their counters. */
 typedef struct setting {
     warprsa_queue_config config;
@@ -376,8 +370,7 @@ TEST_IN(none_of_the_devices_chosen, reset, NULL)
                      WARPRSA_QUEUE_DOWN);
     warprsa_counters_device(s.config.counters, text);
     assert_string_equal(text, "none: none of the 1 devices is chosen");
-    fake_close_queue(s.queue, &s.config);
-    warprsa_counters_free(s.config.counters);
+    fake_finish(s.queue, &s.config);
 }
 
 /* Down until it opens at last. */

@@ -10,12 +10,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 TEST_IN(imported_twice_held_once, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
@@ -34,8 +28,7 @@ TEST_IN(imported_twice_held_once, reset, NULL)
     assert_int_equal(config.counters->keys, 0);
     FAKE_WAIT(fake.unloads == 1);
     WAIT_UNTIL(config.counters->keys_wiped == 1);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* A key that is not wiped is not counted as wiped. Its device has failed, and
@@ -59,8 +52,7 @@ TEST_IN(a_wipe_that_fails, reset, NULL)
     assert_int_equal(config.counters->device_of[0].keys, 0);
     FAKE_SET(hold_open, false);
     WAIT_UNTIL(warprsa_queue_wait_ready(queue, 0) == WARPRSA_QUEUE_READY);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 TEST_IN(a_device_closed_without_wiping, reset, NULL)
@@ -114,8 +106,7 @@ TEST_IN(a_key_without_class_is_not_taken, reset, NULL)
     odd.modulus_bytes = 200;
     assert_null(warprsa_queue_key(queue, WARPRSA_OWNER_SELF, id, &odd));
     assert_int_equal(config.counters->keys, 0);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* More keys than the device holds: the one used longest ago makes room, and
@@ -203,8 +194,7 @@ TEST_IN(keys_in_use_are_not_evicted, reset, NULL)
     assert_int_equal(config.counters->keys_evicted, 1);
     for (unsigned i = 1; i < 4; i++)
         warprsa_key_release(keys[i]);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* A device is lost with a batch that still reads its key, while the load of
@@ -246,8 +236,7 @@ static void lose_a_key_in_use(bool overdue)
         assert_int_equal(fake_answer(queue, keys[i], i), WARPRSA_DONE);
         warprsa_key_release(keys[i]);
     }
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 TEST_IN(a_key_lost_in_use_is_not_evicted, reset, NULL)
@@ -301,8 +290,7 @@ TEST_IN(a_batch_of_too_many_keys, reset, NULL)
     for (unsigned i = 0; i < KEYS; i++)
         warprsa_key_release(keys[i]);
     warprsa_key_release(first);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* A key is loaded beside batches: a request that came together with one of a
@@ -338,8 +326,7 @@ TEST_IN(a_new_key_holds_up_no_batch, reset, NULL)
     assert_true(fake_is_right(&r[1]));
     warprsa_key_release(known);
     warprsa_key_release(fresh);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* Requests that wait for their keys and are given up: a key that nobody else
@@ -377,8 +364,7 @@ TEST_IN(withdrawn_requests_load_no_keys, reset, NULL)
     assert_int_equal(config.counters->batch_operations, 1);
     for (unsigned i = 0; i < KEYS; i++)
         warprsa_key_release(keys[i]);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* As a certificate authority or a hosting company has them. */
@@ -412,8 +398,7 @@ TEST_IN(ten_thousand_keys, reset, NULL)
         warprsa_key_release(keys[i]);
     assert_int_equal(config.counters->keys, 0);
     FAKE_WAIT(fake.keys == 0);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
     free(keys);
 }
 
@@ -435,8 +420,7 @@ TEST_IN(the_same_key_thousands_of_times, reset, NULL)
         warprsa_key_release(key);
     }
     assert_int_equal(config.counters->keys, 0);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 TEST_IN(unloaded_from_every_device, reset, NULL)

@@ -16,12 +16,6 @@ enum {
     LINES = 10000, /* more than a second has room for */
 };
 
-static int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 static warprsa_key *key_with(warprsa_queue *queue, uint64_t owner,
                              unsigned seed, bool wrong)
 {
@@ -81,8 +75,7 @@ static void a_wrong_device(warprsa_queue_config config)
                     fake_class_tests((warprsa_size_class)i) == 0);
     assert_int_equal(fake.opens, 2);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 TEST_IN(a_device_of_this_machine, reset, NULL)
@@ -116,8 +109,7 @@ TEST_IN(it_comes_back_when_it_passes, reset, NULL)
     assert_int_equal(c->device_losses, 1);
     assert_int_equal(c->device_of[0].wrong, 1);
     warprsa_key_release(key);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* One failure is its own, and all that follow never reach the device. Others
@@ -144,8 +136,7 @@ TEST_IN(a_key_with_wrong_numbers, reset, NULL)
     assert_false(warprsa_queue_refuses_key(right));
     warprsa_key_release(wrong);
     warprsa_key_release(right);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* However many there are. */
@@ -167,8 +158,7 @@ TEST_IN(many_keys_with_wrong_numbers, reset, NULL)
     assert_in_range(fake.checked_keys, 1, WRONG_KEYS);
     assert_int_equal(c->keys_wrong, fake.checked_keys);
     warprsa_key_release(right);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* Owners have the same numbers, which are wrong. What is found out with one
@@ -187,8 +177,7 @@ TEST_IN(a_shared_key_is_blamed_on_who_asks, reset, NULL)
     assert_false(warprsa_queue_refuses_key(other));
     warprsa_key_release(asks);
     warprsa_key_release(other);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 /* Lines of the trace, any thread's: about whom, and how many were left out. */
@@ -230,8 +219,7 @@ TEST_IN(lines_about_many_keys, reset, NULL)
     assert_int_equal(t.quiet, 1);
     WAIT_UNTIL(are_all_told(queue, &t));
     assert_true(t.left_out > 0);
-    fake_close_queue(queue, &config);
-    warprsa_counters_free(config.counters);
+    fake_finish(queue, &config);
 }
 
 RUN_TESTS(NULL, NULL)

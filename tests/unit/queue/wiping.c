@@ -89,14 +89,14 @@ static unsigned secrets_in_slots(const warprsa_queue *queue)
                       queue->slots.count * sizeof(*queue->slots.slot));
 }
 
-static int reset(void **state)
+static int forget_all(void **state)
 {
     fake_reset();
     blocks = mappings = found = 0;
     return 0;
 }
 
-TEST_IN(slots_keys_and_mappings, reset, NULL)
+TEST_IN(slots_keys_and_mappings, forget_all, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = fake_ready_queue(&config);
@@ -139,7 +139,7 @@ TEST_IN(slots_keys_and_mappings, reset, NULL)
 
 /* An answer that nobody comes for goes with its slot's next use, or with the
  * queue: that it wiped it shows in a key evicted and requests refused, too. */
-TEST_IN(what_nobody_collects, reset, NULL)
+TEST_IN(what_nobody_collects, forget_all, NULL)
 {
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue;

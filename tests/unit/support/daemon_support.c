@@ -150,8 +150,7 @@ void test_server_close(test_server *s)
 {
     test_server_stop(s);
     assert_int_equal(s->queue_config.counters->keys, 0);
-    fake_close_queue(s->queue, &s->queue_config);
-    warprsa_counters_free(s->queue_config.counters);
+    fake_finish(s->queue, &s->queue_config);
     unlink(s->path);
     assert_int_equal(rmdir(s->directory), 0);
     pthread_mutex_destroy(&s->lock);

@@ -66,6 +66,12 @@ void fake_close_queue(warprsa_queue *queue, const warprsa_queue_config *config)
         fail_msg("the queue broke a rule of gpu/engine.h: %s", fake.broken);
 }
 
+void fake_finish(warprsa_queue *queue, const warprsa_queue_config *config)
+{
+    fake_close_queue(queue, config);
+    warprsa_counters_free(config->counters);
+}
+
 warprsa_key *fake_add_key(warprsa_queue *queue, warprsa_size_class size,
                           unsigned seed)
 {

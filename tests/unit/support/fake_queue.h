@@ -16,6 +16,13 @@
 #include "fake_engine.h"
 #include "tests/unit/support/wait_until.h"
 
+/* What a test begins with: the fake engine as it is by default. */
+static inline int reset(void **state)
+{
+    fake_reset();
+    return 0;
+}
+
 /* A configuration with counters of its own, to be freed by the test. */
 warprsa_queue_config fake_config(void);
 
@@ -25,6 +32,9 @@ warprsa_queue *fake_ready_queue(const warprsa_queue_config *config);
 
 /* Closes it, and checks what must hold after every test. */
 void fake_close_queue(warprsa_queue *queue, const warprsa_queue_config *config);
+
+/* Closes it likewise, and frees the configuration's counters. */
+void fake_finish(warprsa_queue *queue, const warprsa_queue_config *config);
 
 /* The key of a class and seed (see fake_key()), added to the queue. */
 warprsa_key *fake_add_key(warprsa_queue *queue, warprsa_size_class size,

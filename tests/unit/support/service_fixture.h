@@ -18,12 +18,6 @@ typedef struct beginning {
     unsigned slots, server_ms, client_ms;
 } beginning;
 
-static inline int reset(void **state)
-{
-    fake_reset();
-    return 0;
-}
-
 /* A server. */
 static inline int begin(void **state)
 {
