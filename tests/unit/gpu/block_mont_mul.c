@@ -41,16 +41,11 @@ static int set_up(void **state)
     (void)state;
     bn = BN_CTX_new();
     BN_CTX_start(bn);
-    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
-        numbers[i].p = BN_CTX_get(bn);
-        numbers[i].a = BN_CTX_get(bn);
-        numbers[i].b = BN_CTX_get(bn);
-        numbers[i].x = BN_CTX_get(bn);
-        numbers[i].y = BN_CTX_get(bn);
-    }
-    next = BN_CTX_get(bn);
-    r = BN_CTX_get(bn);
-    return r == NULL || fesetround(FE_TOWARDZERO) != 0;
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++)
+        number_make(bn, &numbers[i].p, &numbers[i].a, &numbers[i].b,
+                    &numbers[i].x, &numbers[i].y, NULL);
+    number_make(bn, &next, &r, NULL);
+    return fesetround(FE_TOWARDZERO) != 0;
 }
 
 static int tear_down(void **state)

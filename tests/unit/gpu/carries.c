@@ -37,15 +37,11 @@ static int set_up(void **state)
 {
     bn = BN_CTX_new();
     BN_CTX_start(bn);
-    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
-        modulus[i] = BN_CTX_get(bn);
-        numbers[i].a = BN_CTX_get(bn);
-        numbers[i].b = BN_CTX_get(bn);
-        numbers[i].expected = BN_CTX_get(bn);
-        numbers[i].x = BN_CTX_get(bn);
-    }
-    top = BN_CTX_get(bn);
-    return top == NULL || fesetround(FE_TOWARDZERO) != 0;
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++)
+        number_make(bn, &modulus[i], &numbers[i].a, &numbers[i].b,
+                    &numbers[i].expected, &numbers[i].x, NULL);
+    number_make(bn, &top, NULL);
+    return fesetround(FE_TOWARDZERO) != 0;
 }
 
 static int tear_down(void **state)

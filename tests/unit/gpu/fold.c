@@ -36,13 +36,9 @@ static int set_up(void **state)
 {
     bn = BN_CTX_new();
     BN_CTX_start(bn);
-    prime = BN_CTX_get(bn);
-    a = BN_CTX_get(bn);
-    b = BN_CTX_get(bn);
-    x = BN_CTX_get(bn);
-    y = BN_CTX_get(bn);
+    number_make(bn, &prime, &a, &b, &x, &y, NULL);
     w = fold_work_new();
-    if (y == NULL || w == NULL)
+    if (w == NULL)
         return 1;
     matrix = w->matrix[0];
     w->group.matrix[1] = matrix;

@@ -39,15 +39,11 @@ static int set_up(void **state)
 {
     bn = BN_CTX_new();
     BN_CTX_start(bn);
-    for (int i = 0; i < NUMBER_SUBGROUPS; i++) {
-        numbers[i].p = BN_CTX_get(bn);
-        numbers[i].x = BN_CTX_get(bn);
-        numbers[i].last = BN_CTX_get(bn);
-        numbers[i].expected = BN_CTX_get(bn);
-        numbers[i].r_inverse = BN_CTX_get(bn);
-    }
-    scratch = BN_CTX_get(bn);
-    return scratch == NULL || fesetround(FE_TOWARDZERO) != 0;
+    for (int i = 0; i < NUMBER_SUBGROUPS; i++)
+        number_make(bn, &numbers[i].p, &numbers[i].x, &numbers[i].last,
+                    &numbers[i].expected, &numbers[i].r_inverse, NULL);
+    number_make(bn, &scratch, NULL);
+    return fesetround(FE_TOWARDZERO) != 0;
 }
 
 static int tear_down(void **state)

@@ -31,13 +31,8 @@ static int set_up(void **state)
 {
     bn = BN_CTX_new();
     BN_CTX_start(bn);
-    p = BN_CTX_get(bn);
-    a = BN_CTX_get(bn);
-    b = BN_CTX_get(bn);
-    expected = BN_CTX_get(bn);
-    got = BN_CTX_get(bn);
-    scratch = BN_CTX_get(bn);
-    return scratch == NULL || fesetround(FE_TOWARDZERO) != 0;
+    number_make(bn, &p, &a, &b, &expected, &got, &scratch, NULL);
+    return fesetround(FE_TOWARDZERO) != 0;
 }
 
 static int tear_down(void **state)

@@ -106,6 +106,18 @@ int number_sample_within(warprsa_sample_t sample, uint64_t most)
 #endif
 }
 
+void number_make(BN_CTX *bn, BIGNUM **first, ...)
+{
+    va_list others;
+
+    va_start(others, first);
+    for (BIGNUM **to = first; to != NULL; to = va_arg(others, BIGNUM **)) {
+        *to = BN_CTX_get(bn);
+        assert_non_null(*to);
+    }
+    va_end(others);
+}
+
 void number_power_of_two(BIGNUM *to, int bits)
 {
     BN_zero(to);

@@ -85,6 +85,9 @@ void number_cases_in_pairs(number_case *one, unsigned count);
 void number_exponent(BIGNUM *to, uint32_t *words, int bits,
                      random_stream *stream);
 
+/* Makes numbers of a context: `*first` and those that follow, NULL last. */
+void number_make(BN_CTX *bn, BIGNUM **first, ...) __attribute__((sentinel));
+
 /* 2^bits. */
 void number_power_of_two(BIGNUM *to, int bits);
 
