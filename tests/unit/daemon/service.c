@@ -364,42 +364,41 @@ TEST_IN(too_many_keys_of_one_client, begin_both, end_both)
         backend->key_release(keys[i]);
 }
 
-TEST_IN(no_more_clients_than_allowed, begin, end)
-{
-    test_client clients[9];
+enum {
+    CLIENTS_MAX = 8, /* of a server, see test_server_open() */
+};
 
-    for (unsigned i = 0; i < 9; i++)
+/* One client more than `most` is not served before one of them has gone. */
+static void serves_no_more_than(unsigned most)
+{
+    test_client clients[CLIENTS_MAX + 1];
+
+    for (unsigned i = 0; i <= most; i++)
         test_client_open(&clients[i], &s, LONG_MS);
-    for (unsigned i = 0; i < 8; i++)
+    for (unsigned i = 0; i < most; i++)
         WAIT_UNTIL(test_client_is_ready(&clients[i]));
-    WAIT_UNTIL(backend->wait_ready(clients[8].client, 0) == WARPRSA_QUEUE_DOWN);
-    assert_int_equal(warprsa_server_clients(s.server), 8);
+    WAIT_UNTIL(backend->wait_ready(clients[most].client, 0) ==
+               WARPRSA_QUEUE_DOWN);
+    assert_int_equal(warprsa_server_clients(s.server), most);
     test_client_close(&clients[0]);
-    WAIT_UNTIL(test_client_is_ready(&clients[8]));
-    for (unsigned i = 1; i < 9; i++)
+    WAIT_UNTIL(test_client_is_ready(&clients[most]));
+    for (unsigned i = 1; i <= most; i++)
         test_client_close(&clients[i]);
 }
 
-/* There would be room for more in all; and one more once one of them has
- * gone. */
+TEST_IN(no_more_clients_than_allowed, begin, end)
+{
+    serves_no_more_than(CLIENTS_MAX);
+}
+
+/* There would be room for more in all. */
 TEST_IN(no_more_clients_of_one_user, begin, end)
 {
-    warprsa_server_limits limits;
-    test_client clients[4];
+    warprsa_server_limits limits = s.config.limits;
 
-    limits = s.config.limits;
     limits.user_clients = 3;
     warprsa_server_set_limits(s.server, &limits);
-    for (unsigned i = 0; i < 4; i++)
-        test_client_open(&clients[i], &s, LONG_MS);
-    for (unsigned i = 0; i < 3; i++)
-        WAIT_UNTIL(test_client_is_ready(&clients[i]));
-    WAIT_UNTIL(backend->wait_ready(clients[3].client, 0) == WARPRSA_QUEUE_DOWN);
-    assert_int_equal(warprsa_server_clients(s.server), 3);
-    test_client_close(&clients[0]);
-    WAIT_UNTIL(test_client_is_ready(&clients[3]));
-    for (unsigned i = 1; i < 4; i++)
-        test_client_close(&clients[i]);
+    serves_no_more_than(limits.user_clients);
 }
 
 TEST(seats_of_users)
