@@ -114,6 +114,16 @@ key_and_certificate() {
     cat "$3" >>all.pem
 }
 
+# prepare SERVER CONF: all that each needs to run as conf/CONF says.
+prepare() {
+    need "$1"
+    as_root "$1"
+    cp "$SOURCE_DIR/conf/$2" .
+    key_and_certificate localhost key.pem certificate.pem
+    : >provider.trace
+    chmod 666 provider.trace
+}
+
 # A load of handshakes: each with a request, each certificate verified.
 load() { # PORT OPTION...: its output to load.log; false if any failed
     local port=$1
@@ -184,16 +194,11 @@ prepare_nginx() {
     at_end() {
         stop_nginx
     }
-    need nginx
-    as_root nginx
-    cp "$SOURCE_DIR/conf/nginx.conf" .
+    prepare nginx nginx.conf
     mkdir sites
-    key_and_certificate localhost key.pem certificate.pem
     key_and_certificate second.example second.key second.pem
     key_and_certificate one.example sites/one.example.key sites/one.example.pem
     key_and_certificate two.example sites/two.example.key sites/two.example.pem
-    : >provider.trace
-    chmod 666 provider.trace
     chmod -R a+rX .
 }
 
@@ -233,16 +238,11 @@ nginx_is_content() {
 
 # haproxy, by conf/haproxy.cfg.
 prepare_haproxy() {
-    need haproxy
-    as_root haproxy
-    cp "$SOURCE_DIR/conf/haproxy.cfg" .
+    prepare haproxy haproxy.cfg
     mkdir certificates
-    key_and_certificate localhost key.pem certificate.pem
     key_and_certificate second.example second.key second.pem
     cat certificate.pem key.pem >certificates/localhost.pem
     cat second.pem second.key >certificates/second.example.pem
-    : >provider.trace
-    chmod 666 provider.trace
     chmod a+rx .
 }
 
@@ -271,13 +271,8 @@ stop_haproxy() {
 
 # By conf/apache.conf and conf/stunnel.conf.
 prepare_threads() { # PROGRAM CONF
-    need "$1"
-    as_root "$1"
-    cp "$SOURCE_DIR/conf/$2" .
-    key_and_certificate localhost key.pem certificate.pem
+    prepare "$@"
     mkdir htdocs
     echo ok >htdocs/index.html
-    : >provider.trace
-    chmod 666 provider.trace
     chmod -R a+rX .
 }
