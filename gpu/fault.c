@@ -12,8 +12,8 @@
 #include <string.h>
 
 static const char *const names[WARPRSA_FAULTS_KNOWN] = {
-    "nodevice",  "launch",       "trap",   "hang", "flip", "wrong",
-    "unchecked", "known_answer", "memory", "lost", "wipe", "exit"};
+    "nodevice",     "launch", "trap", "hang", "flip", "wrong",   "unchecked",
+    "known_answer", "memory", "lost", "wipe", "exit", "integers"};
 
 static atomic_ulong asked[WARPRSA_FAULTS_KNOWN];
 static _Thread_local bool suppressed;

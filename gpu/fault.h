@@ -28,6 +28,7 @@ typedef enum warprsa_fault {
     WARPRSA_FAULT_LOST, /* "lost": "trap", and the process can't reopen it */
     WARPRSA_FAULT_WIPE, /* "wipe": a key is not wiped */
     WARPRSA_FAULT_EXIT, /* "exit": at exit() the driver ends, as CUDA's does */
+    WARPRSA_FAULT_INTEGERS, /* "integers": a GPU has few doubles a clock */
     WARPRSA_FAULTS_KNOWN
 } warprsa_fault;
 

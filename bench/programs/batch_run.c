@@ -12,15 +12,19 @@
 
 #include "bench/programs/bench.h"
 #include "gpu/select/candidates.h"
+#include "gpu/select/estimate.h"
 
 static void find_timings(batch_run *run)
 {
     struct cudaDeviceProp device;
 
     bench_cuda(cudaGetDeviceProperties(&device, 0), "the device");
-    warprsa_candidates(&run->candidates, &run->memory.gpu);
-    if (!warprsa_kernel_timings_known(device.name, &run->timings))
-        run->timings.count = 0;
+    run->memory.int32_keys =
+        warprsa_prefers_int32_keys(warprsa_all_kernels(), &run->memory.gpu);
+    warprsa_candidates(&run->candidates, &run->memory.gpu,
+                       run->memory.int32_keys);
+    (void)warprsa_kernel_timings_known(device.name, &run->timings);
+    warprsa_kernel_timings_keep(&run->timings, &run->candidates);
     run->memory.timings = &run->timings;
 }
 
@@ -106,7 +110,8 @@ void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
 {
     run->keys = keys;
     run->memory.kernel = warprsa_kernel_named(kernel); /* of AUTO: NULL */
-    run->limbs = run->memory.kernel != NULL && run->memory.kernel->int32_keys;
+    run->limbs = run->memory.kernel != NULL ? run->memory.kernel->int32_keys
+                                            : run->memory.int32_keys;
     for (size_t i = 0; i < keys->count; i++) {
         const warprsa_private_key *key = &keys->keys[i].key;
         bench_prepared *to = &run->host_prepared[i];

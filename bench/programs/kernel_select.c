@@ -29,9 +29,8 @@ enum {
 static const char help[] = "usage: kernel_select [--most=65536]\n"
                            "  --most=N  the largest batch to choose for, a "
                            "wave of each kernel at least\n"
-                           "The kernel for 32-bit integers is not among the "
-                           "candidates: it wants keys\n"
-                           "of its own kind and is chosen by device.\n";
+                           "The candidates are those that take the form of "
+                           "keys which suits this GPU.\n";
 
 /* How many operations a full device computes at once, according to CUDA's
  * occupancy of the kernel's launch. */
@@ -147,7 +146,7 @@ static void select_kernels(batch_run *run, size_t most,
     const unsigned sms = (unsigned)device->multiProcessorCount;
     warprsa_kernel_timings timings;
 
-    warprsa_candidates(&timings, &run->memory.gpu);
+    warprsa_candidates(&timings, &run->memory.gpu, run->memory.int32_keys);
     for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
         measure_class(run, &timings, (warprsa_size_class)size, most, sms);
     print_timings(&timings, device->name);

@@ -312,7 +312,8 @@ static const warprsa_kernel *kernel_of(const warprsa_batch_memory *memory,
                                         with_concurrent(memory, count));
     return kernel != NULL && kernel->launch[memory->size] != NULL
                ? kernel
-               : warprsa_kernels[0];
+               : warprsa_kernel_by_default(memory->int32_keys &&
+                                           memory->size < WARPRSA_CLASS_LARGE);
 }
 
 /* What is left of a batch of this form without its first `offset` requests. */

@@ -43,6 +43,7 @@ typedef struct warprsa_batch_memory {
      * none. Not owned. */
     const warprsa_kernel_timings *timings;
     bool direct_table_reads; /* as in warprsa_device_config */
+    bool int32_keys;         /* the form of keys but large ones */
     warprsa_gpu gpu;
     const uint8_t *key_folds; /* by key: warprsa_fold_accepts_key() */
     size_t host_bytes, device_bytes;

@@ -12,6 +12,7 @@
 #include "gpu/cuda/library.h"
 #include "gpu/select/calibration_file.h"
 #include "gpu/select/candidates.h"
+#include "gpu/select/estimate.h"
 #include "gpu/select/timing_source.h"
 
 static void describe_choice(warprsa_device *device, const char *what,
@@ -27,15 +28,20 @@ static void describe_choice(warprsa_device *device, const char *what,
 cudaError_t warprsa_cuda_choose_kernel(warprsa_device *device)
 {
     const char *name = device->config.kernel;
+    const warprsa_kernel_list all = warprsa_all_kernels();
     const cudaError_t error =
         warprsa_gpu_facts(&device->gpu, (int)device->config.ordinal);
 
-    if (name != NULL)
+    if (name != NULL) {
         device->kernel = warprsa_kernel_named(name);
-    else
-        device->kernel = warprsa_kernel_for_gpu(&device->gpu);
-    if (name != NULL && device->kernel == NULL)
-        device->kernel = warprsa_kernels[0];
+        if (device->kernel == NULL)
+            device->kernel = warprsa_kernels[0];
+        device->int32_keys = device->kernel->int32_keys;
+    } else {
+        device->int32_keys = warprsa_prefers_int32_keys(all, &device->gpu);
+        device->kernel =
+            warprsa_only_kernel(all, &device->gpu, device->int32_keys);
+    }
     if (device->kernel != NULL)
         describe_choice(device, "kernel",
                         name != NULL ? name : device->kernel->name);
@@ -108,7 +114,7 @@ cudaError_t warprsa_cuda_choose_timings(warprsa_device *device)
 
     if (error != cudaSuccess || device->kernel != NULL)
         return error;
-    warprsa_candidates(&candidates, &device->gpu);
+    warprsa_candidates(&candidates, &device->gpu, device->int32_keys);
     timed.tasks = calloc(config->batch_max, sizeof(*timed.tasks));
     if (timed.tasks == NULL)
         return cudaErrorMemoryAllocation;

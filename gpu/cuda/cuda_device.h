@@ -34,6 +34,7 @@ struct warprsa_device {
     warprsa_device_config config;
     warprsa_gpu gpu;
     const warprsa_kernel *kernel; /* for all batches; NULL: by `timings` */
+    bool int32_keys;              /* the form of all keys but large ones */
     char model[128];              /* as CUDA names it */
     char description[256];
     warprsa_kernel_timings
@@ -63,9 +64,9 @@ void warprsa_cuda_trace(const warprsa_device *device, const char *what,
 warprsa_status warprsa_cuda_status(const warprsa_device *device,
                                    const char *what, cudaError_t error);
 
-/* Finds out, when a device is opened, what its GPU is, and whether one kernel
- * computes all batches: the kernel of the configuration, or the one for GPUs
- * like this. */
+/* Finds out, when a device is opened, what its GPU is, which form keys have,
+ * and whether one kernel computes all batches: the kernel of the configuration,
+ * or the only one that suits such GPUs. */
 cudaError_t warprsa_cuda_choose_kernel(warprsa_device *device);
 
 /* Finds the timings by which the kernels of batches are chosen, unless one

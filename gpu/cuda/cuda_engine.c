@@ -11,6 +11,7 @@
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/cuda/library.h"
 #include "gpu/fault.h"
+#include "gpu/select/estimate.h"
 
 enum {
     CAPABILITY_MAJOR_MIN = 8, /* the kernels are built for sm_80 and newer */
@@ -150,6 +151,24 @@ static bool cuda_close(warprsa_device *device)
     return wiped;
 }
 
+/* Says so if the driver will have to compile the kernels. It keeps what it has
+ * compiled for the next time. */
+static void trace_compiling(const warprsa_device *device, uint32_t capability)
+{
+    static const uint32_t built[] = {WARPRSA_ARCHITECTURES};
+    char line[sizeof(device->description) + 160];
+
+    if (device->config.trace == NULL ||
+        warprsa_runs_machine_code(capability, built,
+                                  sizeof(built) / sizeof(built[0])))
+        return;
+    snprintf(line, sizeof(line),
+             "%s: compute capability %u.%u: the driver compiles the kernels, "
+             "which may take minutes the first time",
+             device->description, capability / 10, capability % 10);
+    device->config.trace(device->config.trace_arg, 1, line);
+}
+
 static cudaError_t describe(warprsa_device *device)
 {
     struct cudaDeviceProp properties;
@@ -161,6 +180,8 @@ static cudaError_t describe(warprsa_device *device)
     snprintf(device->model, sizeof(device->model), "%.127s", properties.name);
     snprintf(device->description, sizeof(device->description), "%s (cuda %u)",
              device->model, device->config.ordinal);
+    trace_compiling(device,
+                    (uint32_t)(10 * properties.major + properties.minor));
     return properties.major < CAPABILITY_MAJOR_MIN
                ? cudaErrorNoKernelImageForDevice
                : cudaSuccess;
@@ -185,6 +206,7 @@ static cudaError_t allocate(warprsa_device *device)
                                              device->capacity);
         s->memory.timings = &device->timings;
         s->memory.direct_table_reads = config->direct_table_reads;
+        s->memory.int32_keys = device->int32_keys;
     }
     return error;
 }
@@ -206,6 +228,7 @@ static warprsa_status test_folds(warprsa_device *device, unsigned stream)
         const warprsa_kernel *kernel = warprsa_kernels[i % WARPRSA_KERNELS];
 
         if (!kernel->shares_key || status != WARPRSA_OK ||
+            !warprsa_kernel_suits(kernel, &device->gpu, device->int32_keys) ||
             !warprsa_kernel_takes(kernel, &device->gpu, size))
             continue;
         memory->kernel = kernel;

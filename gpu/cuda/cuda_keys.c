@@ -32,7 +32,7 @@ static warprsa_status prepare(warprsa_device *device, unplaced_key *out,
 
     if (is_large)
         out->form = &warprsa_form_large;
-    else if (device->kernel != NULL && device->kernel->int32_keys)
+    else if (device->int32_keys)
         out->form = &warprsa_form_int32;
     else
         out->form = &warprsa_form_wide;

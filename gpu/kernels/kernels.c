@@ -1,14 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The table of the kernels, and what a GPU can do with them.
+ * The table of the kernels, and which code runs on a GPU.
  */
 #include "gpu/kernels/kernels.h"
 
 #include <string.h>
-
-/* From here on integers are faster than doubles. */
-#define SINGLES_PER_DOUBLE_MIN 8
 
 const warprsa_kernel *const warprsa_kernels[WARPRSA_KERNELS] = {
 #define WARPRSA_KERNEL(name) &warprsa_kernel_##name,
@@ -24,18 +21,38 @@ const warprsa_kernel *warprsa_kernel_named(const char *name)
     return NULL;
 }
 
+bool warprsa_runs_machine_code(uint32_t capability, const uint32_t *of,
+                               size_t count)
+{
+    const bool is_tegra = capability == 87; /* it runs none but its own */
+
+    for (size_t i = 0; i < count; i++)
+        if (of[i] == capability ||
+            (!is_tegra && of[i] != 87 && of[i] / 10 == capability / 10 &&
+             of[i] < capability))
+            return true;
+    return false;
+}
+
+bool warprsa_kernel_runs(const warprsa_kernel *kernel, const warprsa_gpu *gpu)
+{
+    return kernel->needs.capability == 0 ||
+           kernel->needs.capability == gpu->capability;
+}
+
 bool warprsa_kernel_takes(const warprsa_kernel *kernel, const warprsa_gpu *gpu,
                           warprsa_size_class size)
 {
-    return (kernel->needs != WARPRSA_NEEDS_SM_90A || gpu->capability == 90) &&
+    return warprsa_kernel_runs(kernel, gpu) &&
            (kernel->launch[size] != NULL || kernel->fold[size] != NULL);
 }
 
-const warprsa_kernel *warprsa_kernel_for_gpu(const warprsa_gpu *gpu)
+const warprsa_kernel *warprsa_kernel_by_default(bool int32_keys)
 {
-    for (int i = 0; i < WARPRSA_KERNELS; i++)
-        if (warprsa_kernels[i]->needs == WARPRSA_NEEDS_INTEGERS &&
-            gpu->singles_per_double >= SINGLES_PER_DOUBLE_MIN)
-            return warprsa_kernels[i];
-    return NULL;
+    int i = 0;
+
+    while (warprsa_kernels[i]->int32_keys != int32_keys ||
+           warprsa_kernels[i]->shares_key)
+        i++;
+    return warprsa_kernels[i];
 }

@@ -22,15 +22,25 @@ typedef struct warprsa_gpu {
     uint32_t sms;
     uint32_t capability; /* 10 * major + minor: 90 is Hopper */
     /* Operations in single precision for one in double: 2 on a chip that is
-     * made for double precision, 32 or 64 on the others. */
+     * made for double precision, 32 or 64 on the others; 0: not known. */
     uint32_t singles_per_double;
+    uint32_t clock_khz; /* at most */
+    uint32_t l2_bytes;
 } warprsa_gpu;
 
-/* What a kernel needs of a GPU. */
-typedef enum warprsa_kernel_needs {
-    WARPRSA_NEEDS_DOUBLES, /* runs on any; is slow where these are rare */
-    WARPRSA_NEEDS_INTEGERS,
-    WARPRSA_NEEDS_SM_90A, /* instructions of 9.0 and of no other, nor newer */
+/* What a kernel needs of a GPU. By this it is estimated how it does on one that
+ * nobody has measured (gpu/select/estimate.h). */
+typedef struct warprsa_kernel_needs {
+    /* 90: it has instructions of 9.0 that no other GPU has, nor a newer one. 0:
+     * it runs on 8.0 and newer. */
+    uint32_t capability;
+    /* For what part of its time, with as many requests as it wants, a unit of a
+     * Hopper's SMs is busy: that for double precision, for mma.sync of bytes,
+     * and for 32-bit multiplications. Memory, other instructions and waiting
+     * make up the rest. */
+    double doubles, bytes, multiplies;
+    /* Operations in a second on an H200, of a kernel without `known`. */
+    uint32_t per_second[WARPRSA_CLASS_LARGE];
 } warprsa_kernel_needs;
 
 /* How the time of a batch grows with its requests (gpu/select/selection.h). */
@@ -56,13 +66,15 @@ typedef int warprsa_launch(const warprsa_batch *batch,
 typedef struct warprsa_kernel {
     const char *name; /* in configurations, calibration files and benchmarks */
     warprsa_kernel_needs needs;
-    bool int32_keys; /* takes keys as warprsa_int32_key */
+    /* Takes keys as warprsa_int32_key: all kernels do that a GPU uses, or none
+     * (warprsa_prefers_int32_keys()). */
+    bool int32_keys;
     /* Takes parts of a batch whose requests share a key
      * (gpu/kernels/fold_common/plan.h), and no whole batch. */
     bool shares_key;
     warprsa_kernel_growth growth;
     /* Requests that an SM computes at the same time, by which the kernel is
-     * timed. NULL: it is chosen by GPU, never by batch. */
+     * timed. */
     uint32_t (*at_once)(warprsa_size_class size);
     const warprsa_known_timings *known; /* NULL: none */
 
@@ -76,11 +88,17 @@ typedef struct warprsa_kernel {
     const struct warprsa_fold_kernel *fold[WARPRSA_CLASSES];
 } warprsa_kernel;
 
-/* What kernel.cu defines for kernel.c. */
+/* What kernel.cu defines for kernel.c; the second of a kernel that is for 9.0
+ * alone and not built without it. */
 #ifdef WARPRSA_HAVE_CUDA
 #define WARPRSA_OF_CUDA(what) what
 #else
 #define WARPRSA_OF_CUDA(what) NULL
+#endif
+#ifdef WARPRSA_HAVE_SM_90A
+#define WARPRSA_OF_SM_90A(what) what
+#else
+#define WARPRSA_OF_SM_90A(what) NULL
 #endif
 
 enum {
@@ -93,19 +111,28 @@ enum {
 #include "gpu/kernels/kernel_list.h"
 #undef WARPRSA_KERNEL
 
-/* In the order of the list. The first takes whole batches of every class and
- * runs on any GPU. */
+/* In the order of the list. The first takes whole batches of every class, the
+ * large ones too, and runs on any GPU. */
 extern const warprsa_kernel *const warprsa_kernels[WARPRSA_KERNELS];
 
 /* The kernel of this name; NULL if there is none. */
 const warprsa_kernel *warprsa_kernel_named(const char *name);
 
-/* Whether a kernel runs on this GPU and is built for the class. */
+/* Whether a GPU of this compute capability runs machine code that was compiled
+ * for one of these. Otherwise the driver compiles PTX for it. */
+bool warprsa_runs_machine_code(uint32_t capability, const uint32_t *of,
+                               size_t count);
+
+/* Whether a kernel has only instructions that this GPU has. */
+bool warprsa_kernel_runs(const warprsa_kernel *kernel, const warprsa_gpu *gpu);
+
+/* Whether it runs there and is built for the class. */
 bool warprsa_kernel_takes(const warprsa_kernel *kernel, const warprsa_gpu *gpu,
                           warprsa_size_class size);
 
-/* The one kernel that a GPU is to use for everything, whatever the batch; NULL:
- * any of those that are chosen by batch. */
-const warprsa_kernel *warprsa_kernel_for_gpu(const warprsa_gpu *gpu);
+/* The kernel for batches that no other is chosen for. It takes whole batches of
+ * every class but the large ones, with keys of this form, and runs on any
+ * GPU. */
+const warprsa_kernel *warprsa_kernel_by_default(bool int32_keys);
 
 #endif

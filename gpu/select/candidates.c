@@ -5,8 +5,10 @@
  */
 #include "gpu/select/candidates.h"
 
+#include "gpu/select/estimate.h"
+
 void warprsa_candidates(warprsa_kernel_timings *candidates,
-                        const warprsa_gpu *gpu)
+                        const warprsa_gpu *gpu, bool int32_keys)
 {
     candidates->count = 0;
     for (int i = 0; i < WARPRSA_KERNELS; i++)
@@ -14,7 +16,7 @@ void warprsa_candidates(warprsa_kernel_timings *candidates,
             const warprsa_kernel *kernel = warprsa_kernels[i];
             const warprsa_size_class size = (warprsa_size_class)c;
 
-            if (kernel->at_once != NULL &&
+            if (warprsa_kernel_suits(kernel, gpu, int32_keys) &&
                 warprsa_kernel_takes(kernel, gpu, size))
                 candidates->row[candidates->count++] = (warprsa_kernel_timing){
                     .size = size,

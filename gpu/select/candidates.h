@@ -9,12 +9,12 @@
 #include "gpu/select/selection.h"
 
 /*
- * Lists every kernel and size class that may be chosen for a batch on this GPU.
- * Each row has its wave and no times. The rows of one kernel come together, as
- * warprsa_calibrate() wants them, in the order of warprsa_kernels. A pure
- * function.
+ * Lists every kernel and size class that may be chosen for a batch on this
+ * GPU, with keys of this form. Each row has its wave and no times. The rows of
+ * one kernel come together, as warprsa_calibrate() wants them, in the order of
+ * warprsa_kernels. A pure function.
  */
 void warprsa_candidates(warprsa_kernel_timings *candidates,
-                        const warprsa_gpu *gpu);
+                        const warprsa_gpu *gpu, bool int32_keys);
 
 #endif

@@ -140,6 +140,18 @@ bool warprsa_kernel_timings_known(const char *model,
     return timings->count != 0;
 }
 
+void warprsa_kernel_timings_keep(warprsa_kernel_timings *timings,
+                                 const warprsa_kernel_timings *candidates)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < timings->count; i++)
+        if (warprsa_kernel_timing_of(candidates, timings->row[i].size,
+                                     timings->row[i].kernel) != NULL)
+            timings->row[kept++] = timings->row[i];
+    timings->count = kept;
+}
+
 /* Whether a row can be used; `candidate` is the candidate of its class and
  * kernel, or NULL. */
 static bool fits(const warprsa_kernel_timing *timing,

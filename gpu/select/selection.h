@@ -78,6 +78,11 @@ double warprsa_fastest_ms(const warprsa_kernel_timings *timings,
 bool warprsa_kernel_timings_known(const char *model,
                                   warprsa_kernel_timings *timings);
 
+/* Leaves out the rows that have no candidate of their class and kernel: a build
+ * need not have all kernels, nor a device use them. */
+void warprsa_kernel_timings_keep(warprsa_kernel_timings *timings,
+                                 const warprsa_kernel_timings *candidates);
+
 /* Whether the timings can be used with these candidates. Each class but the
  * large ones must have a row of a kernel for whole batches, and each row must
  * have a candidate of its class and kernel. A row's wave must be the

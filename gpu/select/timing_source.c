@@ -64,8 +64,9 @@ static void calibrate(warprsa_kernel_timings *timings,
 const char *warprsa_timing_source_choose(warprsa_kernel_timings *timings,
                                          const warprsa_timing_source *wanted)
 {
-    if (warprsa_kernel_timings_known(wanted->model, timings) &&
-        warprsa_kernel_timings_fit(timings, wanted->candidates, SIZE_MAX))
+    (void)warprsa_kernel_timings_known(wanted->model, timings);
+    warprsa_kernel_timings_keep(timings, wanted->candidates);
+    if (warprsa_kernel_timings_fit(timings, wanted->candidates, SIZE_MAX))
         return "table";
     if (has_file(wanted) && read_file(timings, wanted))
         return "file";

@@ -46,7 +46,7 @@ static const warprsa_known_timings known[] = {
 
 const warprsa_kernel warprsa_kernel_cooperative = {
     .name = "cooperative",
-    .needs = WARPRSA_NEEDS_DOUBLES,
+    .needs = {.doubles = 0.48},
     .growth = WARPRSA_GROWS_BY_WAVES,
     .at_once = at_once,
     .known = known,

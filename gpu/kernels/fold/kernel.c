@@ -33,12 +33,13 @@ static const warprsa_known_timings known[] = {
 
 const warprsa_kernel warprsa_kernel_fold = {
     .name = "fold",
-    .needs = WARPRSA_NEEDS_SM_90A,
+    .needs = {.capability = 90, .doubles = 0.50, .bytes = 0.17},
     .shares_key = true,
     .growth = WARPRSA_GROWS_BY_ITEMS,
     .at_once = at_once,
     .known = known,
-    .fold = {[WARPRSA_CLASS_2048] = WARPRSA_OF_CUDA(&warprsa_fold_kernel_2048),
-             [WARPRSA_CLASS_3072] = WARPRSA_OF_CUDA(&warprsa_fold_kernel_3072),
-             [WARPRSA_CLASS_4096] = WARPRSA_OF_CUDA(&warprsa_fold_kernel_4096)},
+    .fold =
+        {[WARPRSA_CLASS_2048] = WARPRSA_OF_SM_90A(&warprsa_fold_kernel_2048),
+         [WARPRSA_CLASS_3072] = WARPRSA_OF_SM_90A(&warprsa_fold_kernel_3072),
+         [WARPRSA_CLASS_4096] = WARPRSA_OF_SM_90A(&warprsa_fold_kernel_4096)},
 };

@@ -10,7 +10,7 @@
 /* Blocks that share an SM. */
 static constexpr int BLOCKS_FEW = 4;
 static constexpr int BLOCKS_MANY =
-    WARPRSA_KERNEL_BITS == 2048 || WARPRSA_KERNEL_BITS == 3072 ? 2 : 3;
+    WARPRSA_INT32_BLOCKS_MANY(WARPRSA_KERNEL_BITS);
 
 extern "C" int WARPRSA_OF_BITS(warprsa_int32_)(const warprsa_batch *batch,
                                                cudaStream_t stream)

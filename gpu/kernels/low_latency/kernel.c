@@ -47,7 +47,7 @@ static const warprsa_known_timings known[] = {
 
 const warprsa_kernel warprsa_kernel_low_latency = {
     .name = "low_latency",
-    .needs = WARPRSA_NEEDS_DOUBLES,
+    .needs = {.doubles = 0.25},
     .growth = WARPRSA_GROWS_BY_WAVES,
     .at_once = at_once,
     .known = known,

@@ -57,7 +57,7 @@ static const warprsa_known_timings known[] = {
 
 const warprsa_kernel warprsa_kernel_thread = {
     .name = "thread",
-    .needs = WARPRSA_NEEDS_DOUBLES,
+    .needs = {.doubles = 0.60},
     .growth = WARPRSA_GROWS_BY_WAVES,
     .at_once = at_once,
     .known = known,

@@ -22,14 +22,30 @@ TEST(first_takes_everything)
         assert_non_null(warprsa_kernels[0]->launch[size]);
 }
 
-TEST(int32_is_no_candidate)
+TEST(candidates_take_keys_of_one_form)
 {
-    const warprsa_gpu gpu = {.sms = 1, .capability = 80};
-    warprsa_kernel_timings candidates;
+    static const warprsa_gpu gpus[] = {{.sms = 1, .capability = 80},
+                                       {.sms = 1, .capability = 89}};
 
-    warprsa_candidates(&candidates, &gpu);
-    for (size_t i = 0; i < candidates.count; i++)
-        assert_ptr_not_equal(candidates.row[i].kernel, &warprsa_kernel_int32);
+    for (int i = 0; i < 4; i++) {
+        const bool int32_keys = i / 2;
+        warprsa_kernel_timings candidates;
+
+        warprsa_candidates(&candidates, &gpus[i % 2], int32_keys);
+        for (size_t j = 0; j < candidates.count; j++)
+            assert_int_equal(candidates.row[j].kernel->int32_keys, int32_keys);
+    }
+}
+
+TEST(each_form_has_a_kernel_for_the_rest)
+{
+    for (int int32_keys = 0; int32_keys < 2; int32_keys++) {
+        const warprsa_kernel *kernel = warprsa_kernel_by_default(int32_keys);
+
+        assert_int_equal(kernel->int32_keys, int32_keys);
+        for (int size = 0; size < WARPRSA_CLASS_LARGE; size++)
+            assert_non_null(kernel->launch[size]);
+    }
 }
 
 /* A kernel that is launched in another shape has other timings;
@@ -40,13 +56,16 @@ TEST(table_is_of_these_kernels)
     static const struct {
         const char *device;
         warprsa_gpu gpu;
-    } devices[] = {{"NVIDIA H200", {132, 90, 2}},
-                   {"NVIDIA H100 80GB HBM3", {132, 90, 2}}};
+    } devices[] = {{"NVIDIA H200",
+                    {.sms = 132, .capability = 90, .singles_per_double = 2}},
+                   {"NVIDIA H100 80GB HBM3",
+                    {.sms = 132, .capability = 90, .singles_per_double = 2}}};
     warprsa_kernel_timings candidates, timings;
 
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-        warprsa_candidates(&candidates, &devices[i].gpu);
+        warprsa_candidates(&candidates, &devices[i].gpu, false);
         assert_true(warprsa_kernel_timings_known(devices[i].device, &timings));
+        warprsa_kernel_timings_keep(&timings, &candidates);
         for (size_t j = 0; j < timings.count; j++) {
             const warprsa_kernel_timing *timing = &timings.row[j];
             const warprsa_kernel_timing *candidate = warprsa_kernel_timing_of(
@@ -81,7 +100,10 @@ TEST(folds_have_the_granularity)
                         fold->item_max % granularity == 0);
             folds++;
         }
-    assert_int_equal(folds, 2 * 3); /* both, of RSA-2048 to RSA-4096 */
+    /* Both, of RSA-2048 to RSA-4096, or none without code for 9.0. */
+    assert_int_equal(folds, warprsa_kernel_fold.fold[WARPRSA_CLASS_2048] == NULL
+                                ? 0
+                                : 2 * 3);
 }
 
 /* Blocks of the kernel "thread" are as small as let all of them run at once,

@@ -201,6 +201,24 @@ TEST(known_devices)
     assert_int_equal(timings.count, 0);
 }
 
+TEST(only_candidates_are_kept)
+{
+    warprsa_kernel_timings timings, candidates = {0};
+
+    assert_true(warprsa_kernel_timings_known("NVIDIA H200", &timings));
+    candidates.row[candidates.count++] = (warprsa_kernel_timing){
+        .size = WARPRSA_CLASS_3072, .kernel = &warprsa_kernel_thread};
+    candidates.row[candidates.count++] = (warprsa_kernel_timing){
+        .size = WARPRSA_CLASS_3072, .kernel = &warprsa_kernel_int32};
+    warprsa_kernel_timings_keep(&timings, &candidates);
+    assert_int_equal(timings.count, 1);
+    assert_ptr_equal(timings.row[0].kernel, &warprsa_kernel_thread);
+    assert_int_equal(timings.row[0].size, WARPRSA_CLASS_3072);
+    candidates.count = 0;
+    warprsa_kernel_timings_keep(&timings, &candidates);
+    assert_int_equal(timings.count, 0);
+}
+
 TEST(timings_that_cannot_be)
 {
     static const warprsa_kernel_timing bad[] = {
