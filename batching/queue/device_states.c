@@ -19,6 +19,7 @@ enum {
      * again for so long, a device hangs. */
     HANGS_MS = 2000,
     OPENING_HANGS_MS = 30000,
+    OPENING_SLOW_MS = 10000,
     /* What is not in the table: the state stays. */
     STAYS = 0,
 };
@@ -87,6 +88,13 @@ unsigned warprsa_device_backoff_ms(unsigned failures, unsigned deadline_ms,
     for (unsigned i = 1; i < failures && ms < most; i++)
         ms *= 2;
     return ms < most ? ms : most;
+}
+
+bool warprsa_device_opens_slowly(const warprsa_device_history *history,
+                                 uint64_t now_ns)
+{
+    return history->opening_ns != 0 &&
+           now_ns >= history->opening_ns + OPENING_SLOW_MS * WARPRSA_NS_PER_MS;
 }
 
 bool warprsa_device_is_beyond_help(warprsa_device_state state,

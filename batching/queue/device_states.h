@@ -61,12 +61,18 @@ typedef struct warprsa_device_history {
     bool reopening_failed; /* the last time, after it was in use */
     uint64_t out_ns;       /* when it was last taken out of use */
     uint64_t opening_ns;   /* since when it is being opened; 0: it is not */
+    bool told_slow;        /* that this opening takes long */
 } warprsa_device_history;
 
 /* The pause before a device is tried again that has failed so often; `is_host`:
  * another host. */
 unsigned warprsa_device_backoff_ms(unsigned failures, unsigned deadline_ms,
                                    bool is_host);
+
+/* Whether a device has been in opening for longer than one does whose kernels
+ * the driver need not compile. */
+bool warprsa_device_opens_slowly(const warprsa_device_history *history,
+                                 uint64_t now_ns);
 
 /* Whether a device of this machine was in use and this process can't bring it
  * back: opening it again has failed, or it hangs. It does not while it pauses

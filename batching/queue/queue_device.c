@@ -228,6 +228,33 @@ static void reopen_failed(warprsa_queue_device *device, warprsa_status status,
     trace_open_failure(device, status, why);
 }
 
+/* With the lock held, by a thread that waits for another to open the device:
+ * says once that it takes long. Meanwhile no request waits for it. */
+static void trace_slow_opening(warprsa_queue_device *device)
+{
+    if (device->history.told_slow ||
+        !warprsa_device_opens_slowly(&device->history, warprsa_clock_ns()))
+        return;
+    device->history.told_slow = true;
+    warprsa_queue_trace(device->queue, 1,
+                        "device %u: still being opened; a driver that has to "
+                        "compile the kernels takes so long once, and others "
+                        "compute meanwhile",
+                        device->number);
+}
+
+/* With the lock held: how long it took, if that was long. */
+static void trace_opening_time(const warprsa_queue_device *device)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+
+    if (warprsa_device_opens_slowly(&device->history, now_ns))
+        warprsa_queue_trace(device->queue, 1, "device %u: opened after %u s",
+                            device->number,
+                            (unsigned)((now_ns - device->history.opening_ns) /
+                                       WARPRSA_NS_PER_SEC));
+}
+
 void warprsa_device_shut(warprsa_queue_device *device)
 {
     if (device->handle != NULL)
@@ -250,7 +277,10 @@ static void reopen(warprsa_queue_device *device)
     pthread_mutex_unlock(&device->lock);
     status = warprsa_device_open(device, host_is_lost, why);
     pthread_mutex_lock(&device->lock);
+    if (status == WARPRSA_OK)
+        trace_opening_time(device);
     device->history.opening_ns = 0;
+    device->history.told_slow = false;
     if (status == WARPRSA_OK) {
         device->history.reopening_failed = false;
         device->history.was_in_use = true;
@@ -366,6 +396,7 @@ bool warprsa_device_enter(warprsa_worker *worker)
         } else if (may_reopen(worker)) {
             reopen(device);
         } else {
+            trace_slow_opening(device);
             pause_ms(device, device->queue->config.deadline_ms);
         }
     }

@@ -101,4 +101,22 @@ TEST(out_of_use_for_too_long)
     }
 }
 
+/* Times in seconds. */
+TEST(opening_for_long)
+{
+    static const struct {
+        unsigned opening, now;
+        bool slow;
+    } table[] = {{0, 99, false}, {15, 24, false}, {15, 25, true}};
+
+    for (size_t t = 0; t < COUNT(table); t++) {
+        const warprsa_device_history history = {.opening_ns =
+                                                    table[t].opening * SEC};
+
+        assert_int_equal(
+            warprsa_device_opens_slowly(&history, table[t].now * SEC),
+            table[t].slow);
+    }
+}
+
 RUN_TESTS(NULL, NULL)

@@ -7,6 +7,7 @@
 #include "tests/unit/support/fake_queue.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 /* A queue on one device, a key, and their counters. */
 typedef struct setting {
@@ -408,6 +409,48 @@ static void count_lines(void *arg, int level, const char *line)
 
     if (strstr(line, t->word) != NULL)
         atomic_fetch_add(&t->lines, 1);
+}
+
+/* The clock of this program, moved on by so many seconds. */
+static _Atomic time_t moved_on_s;
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    const int result = __real_clock_gettime(clock, time);
+
+    time->tv_sec += atomic_load(&moved_on_s);
+    return result;
+}
+
+/* A driver may have to compile the kernels, for a GPU that is newer than they
+ * are. After ten seconds the trace says so, once. No request waits for it. */
+TEST_IN(a_device_that_opens_slowly, reset, NULL)
+{
+    setting s = {.config = fake_config()};
+    traced t = {.word = "still being opened"};
+    fake_request r;
+
+    s.config.engines[0].streams = 3;
+    s.config.deadline_ms = 10;
+    s.config.trace = count_lines;
+    s.config.trace_arg = &t;
+    FAKE_SET(hold_open, true);
+    s.c = s.config.counters;
+    s.queue = fake_open_queue(&s.config);
+    s.key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 1);
+    FAKE_WAIT(fake.waiting == 1);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    assert_int_equal(t.lines, 0);
+    atomic_store(&moved_on_s, 11);
+    WAIT_UNTIL(t.lines == 1);
+    atomic_store(&moved_on_s, 0);
+    assert_int_equal(one(&s, &r), WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_STARTING], 2);
+    FAKE_SET(hold_open, false);
+    is_used_again(&s);
+    assert_int_equal(t.lines, 1);
+    tear_down(&s);
 }
 
 /* Like a GPU whose context has died: CUDA does not take it back in the same
