@@ -41,6 +41,7 @@ refuses '"paper"' "$constant_time" --timing --kernel=paper
 refuses '1024, 2048, 3072, 4096' "$constant_time" --timing --bits=7
 refuses '"0"' "$constant_time" --timing --batch=0
 
+refuses '"all"' "$bench/card_facts" all
 refuses 'usage: kernel_select' "$bench/kernel_select" --most=0
 # It is built where it was asked for.
 if [ -e "$bench/kernel_stages" ]; then
