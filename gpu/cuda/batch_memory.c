@@ -264,6 +264,7 @@ static warprsa_fold_rule rule_of(const folding *f)
                    warprsa_kernel_timing_of(memory->timings, memory->size,
                                             f->kernel) == NULL))
         return rule;
+    rule.in_integers = fold->in_integers;
     rule.item_max = fold->item_max;
     rule.short_max = fold->short_max;
     rule.short_share = fold->short_share;
@@ -300,6 +301,15 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
     }
 }
 
+/* Whether the batch's keys are in limbs: all kernels that a GPU uses take such,
+ * or the kernel that is named does. */
+static bool has_int32_keys(const warprsa_batch_memory *memory)
+{
+    return memory->size < WARPRSA_CLASS_LARGE &&
+           (memory->kernel != NULL ? memory->kernel->int32_keys
+                                   : memory->int32_keys);
+}
+
 /* The kernel for the `count` requests that are not folded. */
 static const warprsa_kernel *kernel_of(const warprsa_batch_memory *memory,
                                        size_t count)
@@ -312,8 +322,7 @@ static const warprsa_kernel *kernel_of(const warprsa_batch_memory *memory,
                                         with_concurrent(memory, count));
     return kernel != NULL && kernel->launch[memory->size] != NULL
                ? kernel
-               : warprsa_kernel_by_default(memory->int32_keys &&
-                                           memory->size < WARPRSA_CLASS_LARGE);
+               : warprsa_kernel_by_default(has_int32_keys(memory));
 }
 
 /* What is left of a batch of this form without its first `offset` requests. */
@@ -448,6 +457,7 @@ cudaError_t warprsa_batch_enqueue(warprsa_batch_memory *memory,
         .bytes_stride = (uint32_t)memory->bytes_stride,
         .count = (uint32_t)memory->count,
         .windows = memory->windows,
+        .int32_keys = has_int32_keys(memory),
         .direct_table_reads = memory->direct_table_reads,
         .under_way = (uint32_t)with_concurrent(memory, memory->count),
     };

@@ -28,6 +28,7 @@ typedef struct warprsa_batch {
     uint32_t bytes_stride;
     uint32_t count;
     uint32_t windows;        /* the most that any of its keys needs */
+    bool int32_keys;         /* the keys are limb keys */
     bool direct_table_reads; /* allowed; most kernels scan anyway */
     /* How many requests the device has for the kernel, with those of batches on
      * other streams: an estimate, at least `count`. */

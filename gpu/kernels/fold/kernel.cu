@@ -102,6 +102,7 @@ static int launch(const warprsa_fold_batch *batch, size_t table_bytes,
 }
 
 extern "C" const warprsa_fold_kernel WARPRSA_OF_BITS(warprsa_fold_kernel_) = {
+    .in_integers = false,
     .item_max = whole::THREADS / 2,
     .item_min = whole::THREADS / 2 / ITEM_SHARE_MIN,
     .short_max = 0,

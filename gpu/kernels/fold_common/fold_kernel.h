@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the kernels for requests that share a key ("fold" and "narrow_fold") are
- * to the engine: how they are fed with items (plan.h) and launched. A kernel's
+ * What the kernels for requests that share a key ("fold", "narrow_fold" and
+ * "int32_fold") are to the engine: how they are fed with items (plan.h) and
+ * launched. A kernel's
  * kernel.cu defines one warprsa_fold_kernel for each size class. All functions
  * may be called by any thread.
  */
@@ -27,6 +28,8 @@ typedef struct warprsa_fold_batch {
 } warprsa_fold_batch;
 
 typedef struct warprsa_fold_kernel {
+    bool in_integers;   /* of keys, it takes those that accept IN_INTEGERS, not
+                           IN_DOUBLES (plan.h) */
     uint32_t item_max;  /* requests of an item at most */
     uint32_t item_min;  /* fewer are not worth it */
     uint32_t short_max; /* of a short item, which takes short_share of the

@@ -30,32 +30,48 @@ static bool has_length(const BIGNUM *prime, int limbs)
            bits <= WARPRSA_FOLD_BITS(limbs);
 }
 
-/* The numbers are a key's, of lengths that fit. */
-static bool fits(const warprsa_private_key *key, int limbs, BN_CTX *ctx)
+/* Whether a prime has the length that the fold in integers is made for, and is
+ * not so near to its end that the upper 16 bits are ones. */
+static bool suits_integers(const BIGNUM *prime, const uint8_t *bytes, int limbs)
+{
+    const uint8_t *top =
+        bytes + WARPRSA_PRIME_BYTES_MAX - WARPRSA_FOLD_BITS(limbs) / 8;
+
+    return BN_num_bits(prime) == WARPRSA_FOLD_BITS(limbs) &&
+           (top[0] != 0xFF || top[1] != 0xFF);
+}
+
+/* The ways in which a key may be folded: its numbers are a key's, and its
+ * primes fit. */
+static int ways_of(const warprsa_private_key *key, int limbs, BN_CTX *ctx)
 {
     BIGNUM *n = get(ctx, key->n, sizeof(key->n));
     BIGNUM *p = get(ctx, key->p, sizeof(key->p));
     BIGNUM *q = get(ctx, key->q, sizeof(key->q));
     BIGNUM *qinv = get(ctx, key->qinv, sizeof(key->qinv));
     BIGNUM *x = BN_CTX_get(ctx);
-    bool good;
+    int ways = 0;
 
     if (n == NULL || p == NULL || q == NULL || qinv == NULL || x == NULL)
-        return false;
-    good = has_length(p, limbs) && has_length(q, limbs) &&
-           BN_mul(x, p, q, ctx) && BN_cmp(x, n) == 0 &&
-           BN_mod_mul(x, q, qinv, p, ctx) && BN_is_one(x);
+        return 0;
+    if (has_length(p, limbs) && has_length(q, limbs))
+        ways |= WARPRSA_FOLD_IN_DOUBLES;
+    if (suits_integers(p, key->p, limbs) && suits_integers(q, key->q, limbs))
+        ways |= WARPRSA_FOLD_IN_INTEGERS;
+    if (!BN_mul(x, p, q, ctx) || BN_cmp(x, n) != 0 ||
+        !BN_mod_mul(x, q, qinv, p, ctx) || !BN_is_one(x))
+        ways = 0;
     BN_clear(p);
     BN_clear(q);
     BN_clear(qinv);
     BN_clear(x);
-    return good;
+    return ways;
 }
 
 int warprsa_fold_accepts_key(const warprsa_private_key *key)
 {
     int size = warprsa_key_class(key);
-    bool good = false;
+    int ways;
     BN_CTX *ctx = NULL;
 
     if (size <= WARPRSA_CLASS_1024 || size >= WARPRSA_CLASS_LARGE)
@@ -64,10 +80,10 @@ int warprsa_fold_accepts_key(const warprsa_private_key *key)
     if (ctx == NULL)
         return 0;
     BN_CTX_start(ctx);
-    good = fits(key, warprsa_shape_of((warprsa_size_class)size).limbs, ctx);
+    ways = ways_of(key, warprsa_shape_of((warprsa_size_class)size).limbs, ctx);
     BN_CTX_end(ctx);
     BN_CTX_free(ctx);
-    return good;
+    return ways;
 }
 
 int warprsa_fold_plan_new(warprsa_fold_plan *plan, size_t batch_max,
@@ -101,8 +117,19 @@ static void count_tasks(warprsa_fold_plan *plan, const warprsa_task *tasks,
                         size_t count, const uint8_t *accepts)
 {
     for (size_t i = 0; i < count; i++)
-        if (accepts[tasks[i].key])
+        if (accepts[tasks[i].key]) {
             plan->share[tasks[i].key].tasks++;
+            plan->share[tasks[i].key].accepts = accepts[tasks[i].key];
+        }
+}
+
+/* Whether a rule is for the tasks of a key. */
+static bool is_for(const warprsa_fold_rule *rule,
+                   const warprsa_fold_share *share)
+{
+    return (share->accepts & (rule->in_integers ? WARPRSA_FOLD_IN_INTEGERS
+                                                : WARPRSA_FOLD_IN_DOUBLES)) !=
+           0;
 }
 
 /* Whether this is the first call for a key in a pass over the tasks. */
@@ -114,16 +141,18 @@ static bool is_first(warprsa_fold_plan *plan, warprsa_fold_share *share)
     return first;
 }
 
-/* The lengths of items of `most` tasks at most, of what is not folded yet. */
+/* The lengths of items that a rule may make, of what is not folded yet. */
 static void count_lengths(warprsa_fold_plan *plan, lengths *items,
                           const warprsa_task *tasks, size_t count,
-                          uint32_t most)
+                          const warprsa_fold_rule *rule)
 {
+    const uint32_t most = rule->item_max;
+
     plan->pass++;
     for (size_t i = 0; i < count; i++) {
         warprsa_fold_share *share = &plan->share[tasks[i].key];
 
-        if (!is_first(plan, share))
+        if (!is_first(plan, share) || !is_for(rule, share))
             continue;
         items->of[most] += share->tasks / most;
         items->of[share->tasks % most]++; /* of length 0: never looked at */
@@ -168,7 +197,7 @@ static choice choose_rule(warprsa_fold_plan *plan, const warprsa_task *tasks,
             (rules[i].items_max != 0 &&
              left > (size_t)rules[i].item_max * rules[i].items_max))
             continue;
-        count_lengths(plan, &of, tasks, count, rules[i].item_max);
+        count_lengths(plan, &of, tasks, count, &rules[i]);
         one = choose(&of, left, &rules[i]);
         if (one.of_shortest != 0 && (*chosen < 0 || one.time < best.time)) {
             best = one;
@@ -223,7 +252,7 @@ static int fold_part(warprsa_fold_plan *plan, warprsa_fold_item *items,
     for (size_t i = 0; chosen >= 0 && i < count; i++) {
         warprsa_fold_share *share = &plan->share[tasks[i].key];
 
-        if (is_first(plan, share))
+        if (is_first(plan, share) && is_for(&rules[chosen], share))
             cut(plan, items, share, &left, rules[chosen].item_max, part);
     }
     return chosen;

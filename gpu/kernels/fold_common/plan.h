@@ -1,15 +1,17 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Decides which requests of a batch the kernel "fold" or "narrow_fold"
- * computes, and where they are put. Only keys that the bounds of fold.h allow
- * are folded, and only where that is done sooner than by another kernel. An
- * item is a run of requests of one key that one block, or one block for each
- * prime, takes at once. The folded requests come first in the batch, key by
- * key, cut into items.
+ * Decides which requests of a batch the kernels "fold", "narrow_fold" and
+ * "int32_fold" compute, and where they are put. Only keys that a kernel's
+ * bounds allow are folded, and only where that is done sooner than by another
+ * kernel. An item is a run of requests of one key that one block, or one block
+ * for each prime, takes at once. The folded requests come first in the batch,
+ * key by key, cut into items.
  */
 #ifndef WARPRSA_GPU_KERNELS_FOLD_COMMON_PLAN_H
 #define WARPRSA_GPU_KERNELS_FOLD_COMMON_PLAN_H
+
+#include <stdbool.h>
 
 #include "gpu/engine.h"
 
@@ -18,7 +20,13 @@ extern "C" {
 #endif
 
 enum {
-    WARPRSA_FOLD_ITEM_MAX = 128,
+    WARPRSA_FOLD_ITEM_MAX = 384,
+};
+
+/* The ways to fold that a key may be within the bounds of, as bits. */
+enum {
+    WARPRSA_FOLD_IN_DOUBLES = 1,  /* those of fold.h */
+    WARPRSA_FOLD_IN_INTEGERS = 2, /* those of int32_fold/int_fold.h */
 };
 
 /* Bits of the longest prime that numbers of so many samples are folded by, B in
@@ -50,6 +58,8 @@ typedef struct warprsa_fold_rule {
     /* Nothing is folded of a batch that is more than so many full items; 0: no
      * limit. */
     uint32_t items_max;
+    bool
+        in_integers; /* of keys, those that accept IN_INTEGERS; or IN_DOUBLES */
 } warprsa_fold_rule;
 
 /* Rules that a batch is folded by, one after the other. */
@@ -60,6 +70,7 @@ enum {
 /* What the plan notes of a key while it is made. */
 typedef struct warprsa_fold_share {
     uint32_t tasks;                    /* in the batch, not folded yet */
+    uint8_t accepts;                   /* as the array of that name */
     uint32_t pass;                     /* the last that it was met in */
     uint32_t next[WARPRSA_FOLD_PARTS]; /* position of its next task of a part */
     uint32_t left[WARPRSA_FOLD_PARTS]; /* tasks of a part still to be put */
@@ -82,10 +93,12 @@ typedef struct warprsa_fold_plan {
 } warprsa_fold_plan;
 
 /*
- * Whether a key may be folded, 1 or 0; 0 also if there is no memory. Any
- * thread. The primes must have lengths that the fold is made for (FOLD_BITS_MIN
- * to FOLD_BITS of the key's class), n must be p q, and qinv the inverse of q.
- * The last two matter as the kernel checks s^e = m mod p and mod q only.
+ * The ways in which a key may be folded, FOLD_IN_DOUBLES and FOLD_IN_INTEGERS;
+ * 0 also if there is no memory. Any thread. In doubles the primes must have
+ * lengths that the fold is made for (FOLD_BITS_MIN to FOLD_BITS of the key's
+ * class). In integers both must have FOLD_BITS bits, of which the upper 16 are
+ * not all ones. In both n must be p q, and qinv the inverse of q: these matter
+ * as the kernels check s^e = m mod p and mod q only.
  */
 int warprsa_fold_accepts_key(const warprsa_private_key *key);
 
@@ -98,7 +111,7 @@ void warprsa_fold_plan_free(warprsa_fold_plan *plan);
 
 /*
  * Makes the plan of a batch: fills order, folded and items of `plan`, and the
- * array `items`, which must have room for `count`. accepts[key] says whether a
+ * array `items`, which must have room for `count`. accepts[key] says how a
  * key may be folded (warprsa_fold_accepts_key()). Of the tasks of a key the
  * first ones are folded. They keep their order, and so do those that are not.
  * Of `rule_count` rules, each for another kernel, the one is taken by which the

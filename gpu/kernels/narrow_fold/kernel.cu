@@ -8,6 +8,7 @@
 
 extern "C" const warprsa_fold_kernel
     WARPRSA_OF_BITS(warprsa_narrow_fold_kernel_) = {
+        .in_integers = false,
         .item_max = WARPRSA_NARROW_NUMBERS,
         .item_min = 1,
         .short_max = WARPRSA_NARROW_SHORT,

@@ -184,7 +184,8 @@ TEST(batches)
                                         0.6875,
                                         predict,
                                         &t,
-                                        0};
+                                        0,
+                                        false};
 
         make_batch(count, 1 + random_below(&stream, KEYS), &stream);
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule, 1);
@@ -203,7 +204,7 @@ TEST(batches)
 TEST(odd_ends)
 {
     static const times t = {264, 9.2, 1};
-    static const warprsa_fold_rule rule = {10, 1, 0, 1, predict, &t, 0};
+    static const warprsa_fold_rule rule = {10, 1, 0, 1, predict, &t, 0, false};
     const size_t count = 2640;
 
     (void)state;
@@ -231,7 +232,7 @@ TEST(short_items)
         tasks[i].key = (uint32_t)(i % 20);
     for (int cheap = 0; cheap < 2; cheap++) {
         const warprsa_fold_rule rule = {8,  1, cheap ? 3 : 2, 0.5, predict,
-                                        &t, 0};
+                                        &t, 0, false};
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule, 1);
         assert_int_equal(cheap ? 40 : 20, plan.items);
@@ -253,8 +254,9 @@ TEST(rules)
     for (size_t i = 0; i < count; i++)
         tasks[i].key = 0;
     for (uint32_t most = 0; most < 3; most++) {
-        const warprsa_fold_rule both[] = {{64, 1, 0, 1, predict, &slow, 0},
-                                          {32, 1, 0, 1, predict, &fast, most}};
+        const warprsa_fold_rule both[] = {
+            {64, 1, 0, 1, predict, &slow, 0, false},
+            {32, 1, 0, 1, predict, &fast, most, false}};
         const size_t taken = most == 1 ? 0 : 1; /* 1: 32 requests alone */
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, both, 2);
@@ -281,8 +283,8 @@ TEST(two_rules)
         tasks[i].key = (uint32_t)(i % 8);
     for (int with_second = 0; with_second < 2; with_second++) {
         const warprsa_fold_rule both[] = {
-            {64, 16, 0, 1, predict, &wide, 0},
-            {4, 2, 0, 1, predict, with_second ? &narrow : &slow, 100}};
+            {64, 16, 0, 1, predict, &wide, 0, false},
+            {4, 2, 0, 1, predict, with_second ? &narrow : &slow, 100, false}};
         uint32_t next = 0;
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, both, 2);
@@ -301,6 +303,34 @@ TEST(two_rules)
     assert_int_equal(1, plan.part[1].rule);
 }
 
+/* A rule takes the tasks of keys that accept its way of folding, and no
+ * others. */
+TEST(rules_take_their_keys)
+{
+    static const uint8_t ways[] = {
+        0, WARPRSA_FOLD_IN_DOUBLES, WARPRSA_FOLD_IN_INTEGERS,
+        WARPRSA_FOLD_IN_DOUBLES | WARPRSA_FOLD_IN_INTEGERS};
+    const times t = {1, 1, 1000};
+
+    (void)state;
+    for (uint32_t i = 0; i < 40; i++)
+        tasks[i].key = i % 4;
+    memcpy(accepts, ways, sizeof(ways));
+    for (int in_integers = 0; in_integers < 2; in_integers++) {
+        const warprsa_fold_rule rule = {8,       1,  0, 1,
+                                        predict, &t, 0, in_integers};
+
+        warprsa_fold_plan_make(&plan, items, tasks, 40, accepts, &rule, 1);
+        assert_int_equal(20, plan.folded);
+        assert_int_equal(4, plan.items);
+        for (uint32_t i = 0; i < plan.items; i++)
+            assert_true(accepts[tasks[plan.order[items[i].first]].key] &
+                        (in_integers ? WARPRSA_FOLD_IN_INTEGERS
+                                     : WARPRSA_FOLD_IN_DOUBLES));
+        check_order(40);
+    }
+}
+
 static int accepts_of(const key_recipe *recipe)
 {
     made_key made;
@@ -315,19 +345,27 @@ static int accepts_of(const key_recipe *recipe)
 /* Lengths at both ends of what the bounds allow, and beyond. */
 TEST(lengths_of_primes)
 {
+    enum {
+        doubles = WARPRSA_FOLD_IN_DOUBLES,
+        both = WARPRSA_FOLD_IN_DOUBLES | WARPRSA_FOLD_IN_INTEGERS
+    };
     static const struct {
         key_recipe recipe;
         int answer;
     } cases[] = {
         {{{PRIME_RANDOM, 512}, {PRIME_DOWN, 512}, 65537}, 0},
-        {{{PRIME_DOWN, 1024}, {PRIME_UP, 1024}, 65537}, 1},
-        {{{PRIME_DOWN, 1024}, {PRIME_UP, 1000}, 65537}, 1},
-        {{{PRIME_UP, 1000}, {PRIME_DOWN, 1000}, 3}, 1},
+        {{{PRIME_DOWN, 1024}, {PRIME_UP, 1024}, 65537}, doubles},
+        {{{PRIME_STRIPES, 1024}, {PRIME_UP, 1024}, 65537}, both},
+        {{{PRIME_UP, 1024}, {PRIME_DOWN, 1024}, 65537}, doubles},
+        {{{PRIME_UP, 1024}, {PRIME_UP, 1023}, 65537}, doubles},
+        {{{PRIME_DOWN, 1024}, {PRIME_UP, 1000}, 65537}, doubles},
+        {{{PRIME_UP, 1000}, {PRIME_DOWN, 1000}, 3}, doubles},
         {{{PRIME_UP, 1025}, {PRIME_DOWN, 1024}, 65537}, 0},
         {{{PRIME_DOWN, 1024}, {PRIME_DOWN, 999}, 65537}, 0},
-        {{{PRIME_DOWN, 1536}, {PRIME_UP, 1536}, 65537}, 1},
+        {{{PRIME_DOWN, 1536}, {PRIME_UP, 1536}, 65537}, doubles},
+        {{{PRIME_STRIPES, 1536}, {PRIME_ZEROS, 1536}, 65537}, both},
         {{{PRIME_DOWN, 1537}, {PRIME_UP, 1536}, 65537}, 0},
-        {{{PRIME_DOWN, 2048}, {PRIME_UP, 2048}, 3}, 1},
+        {{{PRIME_DOWN, 2048}, {PRIME_UP, 2048}, 3}, doubles},
     };
 
     (void)state;
@@ -345,7 +383,8 @@ TEST(keys_that_lie)
 
     (void)state;
     assert_true(made_key_new(&made, &recipe));
-    assert_int_equal(1, warprsa_fold_accepts_key(&made.key));
+    assert_int_equal(WARPRSA_FOLD_IN_DOUBLES,
+                     warprsa_fold_accepts_key(&made.key));
     made.key.n[sizeof(made.key.n) - 20] ^= 1;
     assert_int_equal(0, warprsa_fold_accepts_key(&made.key));
     made.key.n[sizeof(made.key.n) - 20] ^= 1;
