@@ -21,7 +21,9 @@
 #include "gpu/arith/private_operation.h"
 #ifdef WARPRSA_BLOCK_ARITH
 #include "gpu/kernels/narrow_fold/narrow.h"
-#elif !defined(WARPRSA_INT32)
+#elif defined(WARPRSA_INT32)
+#include "gpu/kernels/int32_fold/int_fold.h"
+#else
 #include "gpu/kernels/fold/fold.h"
 #include "gpu/kernels/thread/thread_modexp.h"
 #endif
@@ -162,6 +164,32 @@ static void short_prime(int beyond)
 }
 #endif
 
+#ifdef WARPRSA_INT32
+static void end_of_a_chain(int beyond)
+{
+    warprsa_carry carry = {(uint32_t)beyond};
+
+    (void)warprsa_last_addc(&carry, UINT32_MAX, 0);
+}
+
+static void twice_a_prime(int beyond)
+{
+    const warprsa_int_fold_prime prime = {{{5}}, 0, {0}};
+    uint32_t x[32] = {beyond ? 10 : 9};
+
+    warprsa_int_fold_reduce(x, &prime, 32);
+}
+
+static void number_of_a_row(int beyond)
+{
+    const warprsa_int_fold_prime prime = {
+        {{5}}, warprsa_int_fold_negative_inverse(5), {0}};
+    uint32_t x[32] = {4, (uint32_t)beyond};
+
+    warprsa_int_fold_lower(x, &prime, 8, 32);
+}
+#endif
+
 static const step steps[] = {
 #ifdef WARPRSA_TEST_IFMA
     {"Eight numbers at once: Columns", columns_of_eight},
@@ -170,6 +198,9 @@ static const step steps[] = {
     {"Exact carries", sum_of_four_primes},
 #ifdef WARPRSA_INT32
     {"Limbs of 32 bits: Bound", product_by_rows},
+    {"The fold in integers: Chains", end_of_a_chain},
+    {"The fold in integers: Result", twice_a_prime},
+    {"The fold in integers: The rows of the matrix", number_of_a_row},
 #else
     {"Montgomery multiplication by rows: Bound", product_by_rows},
     {"A product of two samples in two halves", sample_of_2_52},
