@@ -19,7 +19,8 @@
 #define BIG_E 0x8000000000000015u /* beyond 2^63 */
 
 /* Of each class: the longest primes, halves of equal and unequal length,
- * lengths that are no multiple of anything. */
+ * lengths that are no multiple of anything. The last ones are such as
+ * "int32_fold" is made for. */
 static const key_recipe recipes[] = {
     {{PRIME_DOWN, 515}, {PRIME_UP, 515}, 3},
     {{PRIME_RANDOM, 512}, {PRIME_ONES, 512}, 65537},
@@ -40,6 +41,10 @@ static const key_recipe recipes[] = {
     {{PRIME_RANDOM, 1026}, {PRIME_DOWN, 2070}, 65537},
     {{PRIME_ONES, 2048}, {PRIME_STRIPES, 2047}, 3},
     {{PRIME_UP, 2047}, {PRIME_RANDOM, 2048}, BIG_E},
+    {{PRIME_STRIPES, 1024}, {PRIME_RANDOM, 1024}, 65537},
+    {{PRIME_UP, 1024}, {PRIME_ZEROS, 1024}, BIG_E},
+    {{PRIME_STRIPES, 1536}, {PRIME_ZEROS, 1536}, 65537},
+    {{PRIME_UP, 2048}, {PRIME_RANDOM, 2048}, 17},
 };
 
 enum {
