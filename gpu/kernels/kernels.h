@@ -69,12 +69,11 @@ typedef struct warprsa_kernel {
     /* Takes keys as warprsa_int32_key: all kernels do that a GPU uses, or none
      * (warprsa_prefers_int32_keys()). */
     bool int32_keys;
+    /* Takes keys of the other form, too. */
+    bool either_keys;
     /* Takes parts of a batch whose requests share a key
      * (gpu/kernels/fold_common/plan.h), and no whole batch. */
     bool shares_key;
-    /* It is used only where warprsa_device_config names it: no GPU has run it
-     * yet. */
-    bool by_name_only;
     warprsa_kernel_growth growth;
     /* Requests that an SM computes at the same time, by which the kernel is
      * timed. */

@@ -102,7 +102,7 @@ double warprsa_estimate(const warprsa_kernel *kernel, const warprsa_gpu *gpu,
 bool warprsa_kernel_suits(const warprsa_kernel *kernel, const warprsa_gpu *gpu,
                           bool int32_keys)
 {
-    return !kernel->by_name_only && kernel->int32_keys == int32_keys &&
+    return (kernel->either_keys || kernel->int32_keys == int32_keys) &&
            warprsa_kernel_runs(kernel, gpu) &&
            warprsa_slowdown(kernel, gpu) <= SLOWDOWN_MAX;
 }

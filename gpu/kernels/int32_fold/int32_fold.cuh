@@ -35,9 +35,12 @@ typedef struct warprsa_int_fold_launch {
     uint8_t *memory; /* of all blocks */
 } warprsa_int_fold_launch;
 
-/* A block: threads at most, and offsets in its shared memory in bytes. */
+/* A block: threads at most, and offsets in its shared memory in bytes. Blocks
+ * have less than an SM where matrices for several fit: requests of many keys
+ * leave fewer threads without a number then (doc/log has what it gains). */
 template <int N> struct warprsa_int_fold_block {
-    static constexpr uint32_t THREADS = N == 32 ? 384 : 256;
+    static constexpr uint32_t THREADS = N == 32 ? 128 : 256;
+    static constexpr uint32_t BLOCKS = N == 32 ? 3 : 1; /* that registers fill */
     static constexpr uint32_t KEY = WARPRSA_INT_FOLD_MATRIX_BYTES(N);
     static constexpr uint32_t UNIT = KEY + sizeof(warprsa_int_fold_shared_key);
     static constexpr uint32_t WARPS = (UNIT + 20 + 255) / 256 * 256;
@@ -77,7 +80,8 @@ warprsa_int_fold_take(volatile warprsa_int_fold_unit *unit,
 
     if (BOTH_PRIMES && warprsa_largest_in_warp(unit->which) == 0) {
         __syncwarp();
-        unit->which = 1;
+        if (warprsa_int_fold_thread() == 0)
+            unit->which = 1;
         return;
     }
     if (warprsa_int_fold_thread() == 0)
@@ -312,7 +316,8 @@ warprsa_int_fold_use_key(uint8_t *shared, const warprsa_int_fold_launch &l,
 }
 
 template <int N, int STAGE>
-__global__ void __launch_bounds__(warprsa_int_fold_block<N>::THREADS, 1)
+__global__ void __launch_bounds__(warprsa_int_fold_block<N>::THREADS,
+                                   warprsa_int_fold_block<N>::BLOCKS)
     warprsa_int_fold_kernel(const __grid_constant__ warprsa_int_fold_launch l)
 {
     typedef warprsa_int_fold_block<N> block;
@@ -341,6 +346,7 @@ __global__ void __launch_bounds__(warprsa_int_fold_block<N>::THREADS, 1)
                                     unit->count))
             warprsa_int_fold_compute<N, STAGE>(shared, l, unit);
     }
+    __syncthreads(); /* all have seen that there is no more */
     warprsa_int_fold_wipe(l.memory +
                               blockIdx.x * block::memory_bytes(blockDim.x),
                           block::memory_bytes(blockDim.x));
@@ -464,8 +470,9 @@ static size_t warprsa_int_fold_table_bytes(size_t items, uint32_t sms)
 {
     typedef warprsa_int_fold_block<N> block;
 
-    return WARPRSA_INT_FOLD_COUNTERS + warprsa_fold_blocks(2 * items, sms) *
-                                           block::memory_bytes(block::THREADS);
+    return WARPRSA_INT_FOLD_COUNTERS +
+           warprsa_fold_blocks(2 * items, block::BLOCKS * sms) *
+               block::memory_bytes(block::THREADS);
 }
 
 #endif

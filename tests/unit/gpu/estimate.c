@@ -18,164 +18,121 @@
 #define MHZ   1000
 #define MIB   (1024 * 1024)
 
-/* A fold by integers and mma.sync, as it may be on the list. */
-static const warprsa_kernel integer_fold = {
-    .name = "integer_fold",
-    .needs = {.bytes = 0.22,
-              .multiplies = 0.51,
-              .per_second = {0, 2450000, 830000, 320000}},
-    .int32_keys = true,
-    .shares_key = true,
-};
-
 static const struct {
     const char *name;
     warprsa_gpu gpu;
     const char *suit;       /* the kernels that suit it */
     const char *many, *one; /* the fastest with many keys, and with one */
-    const char *with_fold;  /* that suit it with `integer_fold` */
 } cards[] = {
     {"A100",
      {108, 80, 2, 1410 * MHZ, 40 * MIB},
-     WIDE,
+     WIDE "int32_fold ",
      "thread",
-     "thread",
-     "int32 integer_fold "},
+     "int32_fold"},
     {"H100",
      {132, 90, 2, 1980 * MHZ, 50 * MIB},
-     WIDE FOLDS,
+     WIDE FOLDS "int32_fold ",
      "thread",
-     "fold",
-     WIDE FOLDS},
+     "fold"},
     {"H200",
      {132, 90, 2, 1980 * MHZ, 60 * MIB},
-     WIDE FOLDS,
+     WIDE FOLDS "int32_fold ",
      "thread",
-     "fold",
-     WIDE FOLDS},
+     "fold"},
     {"H100 without CUDA's ratio",
      {132, 90, 0, 1980 * MHZ, 50 * MIB},
-     WIDE FOLDS,
+     WIDE FOLDS "int32_fold ",
      "thread",
-     "fold",
-     WIDE FOLDS},
+     "fold"},
     {"H20",
      {78, 90, 64, 1980 * MHZ, 60 * MIB},
-     "int32 ",
+     "int32 int32_fold ",
      "int32",
-     "int32",
-     "int32 integer_fold "},
+     "int32_fold"},
     {"B200",
      {148, 100, 2, 1965 * MHZ, 126 * MIB},
-     WIDE,
+     WIDE "int32_fold ",
      "thread",
-     "thread",
-     WIDE},
-    {"B300",
-     {148, 103, 64, 1965 * MHZ, 126 * MIB},
-     "int32 ",
-     "int32",
-     "int32",
-     "int32 "},
+     "int32_fold"},
+    {"B300", {148, 103, 64, 1965 * MHZ, 126 * MIB}, "int32 ", "int32", "int32"},
     {"L4",
      {58, 89, 64, 2040 * MHZ, 48 * MIB},
-     "int32 ",
+     "int32 int32_fold ",
      "int32",
-     "int32",
-     "int32 integer_fold "},
+     "int32_fold"},
     {"L40S",
      {142, 89, 64, 2520 * MHZ, 96 * MIB},
-     "int32 ",
+     "int32 int32_fold ",
      "int32",
-     "int32",
-     "int32 integer_fold "},
+     "int32_fold"},
     {"A10",
      {72, 86, 64, 1695 * MHZ, 6 * MIB},
-     "int32 ",
+     "int32 int32_fold ",
      "int32",
-     "int32",
-     "int32 integer_fold "},
+     "int32_fold"},
     {"Orin",
      {16, 87, 64, 1300 * MHZ, 4 * MIB},
-     "int32 ",
+     "int32 int32_fold ",
      "int32",
-     "int32",
-     "int32 integer_fold "},
+     "int32_fold"},
     {"Thor",
      {20, 110, 64, 1575 * MHZ, 32 * MIB},
-     "int32 ",
+     "int32 int32_fold ",
      "int32",
-     "int32",
-     "int32 integer_fold "},
+     "int32_fold"},
     {"RTX 4090",
      {128, 89, 64, 2520 * MHZ, 72 * MIB},
-     "int32 ",
+     "int32 int32_fold ",
      "int32",
-     "int32",
-     "int32 integer_fold "},
+     "int32_fold"},
     {"RTX 5090",
      {170, 120, 64, 2407 * MHZ, 96 * MIB},
-     "int32 ",
+     "int32 int32_fold ",
      "int32",
-     "int32",
-     "int32 integer_fold "},
+     "int32_fold"},
     {"RTX PRO 6000",
      {188, 120, 64, 2617 * MHZ, 128 * MIB},
-     "int32 ",
+     "int32 int32_fold ",
      "int32",
-     "int32",
-     "int32 integer_fold "},
+     "int32_fold"},
     {"GB10",
      {48, 121, 64, 2418 * MHZ, 24 * MIB},
-     "int32 ",
+     "int32 int32_fold ",
      "int32",
-     "int32",
-     "int32 integer_fold "},
+     "int32_fold"},
     {"a newer one for double precision",
      {160, 140, 2, 2000 * MHZ, 0},
      WIDE,
      "thread",
-     "thread",
-     WIDE},
+     "thread"},
     {"a newer one for other work",
      {160, 140, 64, 2000 * MHZ, 0},
      "int32 ",
      "int32",
-     "int32",
-     "int32 "},
-    {"one that tells nothing",
-     {160, 140, 0, 0, 0},
-     "int32 ",
-     "int32",
-     "int32",
-     "int32 "},
+     "int32"},
+    {"one that tells nothing", {160, 140, 0, 0, 0}, "int32 ", "int32", "int32"},
 };
 
 #define CARDS (sizeof(cards) / sizeof(cards[0]))
 
-/* The list of gpu/kernels/, and the same with `integer_fold`. */
-static const warprsa_kernel *kernels[WARPRSA_KERNELS + 1];
-static warprsa_kernel_list listed, with_fold;
+static warprsa_kernel_list listed;
 
-static int make_lists(void **state)
+static int make_list(void **state)
 {
-    memcpy(kernels, warprsa_kernels, sizeof(warprsa_kernels));
-    kernels[WARPRSA_KERNELS] = &integer_fold;
+    (void)state;
     listed = warprsa_all_kernels();
-    with_fold = (warprsa_kernel_list){kernels, WARPRSA_KERNELS + 1};
     return 0;
 }
 
-static void suit(warprsa_kernel_list list, const warprsa_gpu *gpu,
-                 const char *name, const char *wanted)
+static void suit(const warprsa_gpu *gpu, const char *name, const char *wanted)
 {
-    const bool int32_keys = warprsa_prefers_int32_keys(list, gpu);
-    const warprsa_kernel *only = warprsa_only_kernel(list, gpu, int32_keys);
+    const bool int32_keys = warprsa_prefers_int32_keys(listed, gpu);
+    const warprsa_kernel *only = warprsa_only_kernel(listed, gpu, int32_keys);
     char found[200] = "", one[40] = "";
 
-    for (int i = 0; i < list.count; i++)
-        if (warprsa_kernel_suits(list.kernel[i], gpu, int32_keys))
-            sprintf(found + strlen(found), "%s ", list.kernel[i]->name);
+    for (int i = 0; i < listed.count; i++)
+        if (warprsa_kernel_suits(listed.kernel[i], gpu, int32_keys))
+            sprintf(found + strlen(found), "%s ", listed.kernel[i]->name);
     if (strcmp(found, wanted) != 0)
         fail_msg("%s: %s, not %s", name, found, wanted);
     if (only != NULL)
@@ -186,10 +143,8 @@ static void suit(warprsa_kernel_list list, const warprsa_gpu *gpu,
 
 TEST(each_card_has_its_kernels)
 {
-    for (size_t i = 0; i < CARDS; i++) {
-        suit(listed, &cards[i].gpu, cards[i].name, cards[i].suit);
-        suit(with_fold, &cards[i].gpu, cards[i].name, cards[i].with_fold);
-    }
+    for (size_t i = 0; i < CARDS; i++)
+        suit(&cards[i].gpu, cards[i].name, cards[i].suit);
 }
 
 static const char *fastest(const warprsa_gpu *gpu, warprsa_size_class size,
@@ -238,13 +193,12 @@ TEST(measured_cards_keep_their_timings)
     static const warprsa_gpu gpu = {132, 90, 2, 1980 * MHZ, 50 * MIB};
 
     assert_false(warprsa_prefers_int32_keys(listed, &gpu));
-    assert_false(warprsa_prefers_int32_keys(with_fold, &gpu));
     for (size_t i = 0; i < 2; i++) {
         warprsa_kernel_timings timings;
 
         assert_true(warprsa_kernel_timings_known(models[i], &timings));
-        /* Five kernels of four classes, less the folds of RSA-1024. */
-        assert_int_equal(timings.count, 5 * WARPRSA_CLASS_LARGE - 2);
+        /* Six kernels of four classes, less the folds of RSA-1024. */
+        assert_int_equal(timings.count, 6 * WARPRSA_CLASS_LARGE - 3);
         for (size_t j = 0; j < timings.count; j++)
             assert_true(
                 warprsa_kernel_suits(timings.row[j].kernel, &gpu, false));
@@ -331,4 +285,4 @@ TEST(machine_code_is_for_its_generation)
     }
 }
 
-RUN_TESTS(make_lists, NULL)
+RUN_TESTS(make_list, NULL)
