@@ -14,13 +14,17 @@
 #include "gpu/select/candidates.h"
 #include "gpu/select/estimate.h"
 
+static bool prefers_int32_keys(const batch_run *run)
+{
+    return warprsa_prefers_int32_keys(warprsa_all_kernels(), &run->memory.gpu);
+}
+
 static void find_timings(batch_run *run)
 {
     struct cudaDeviceProp device;
 
     bench_cuda(cudaGetDeviceProperties(&device, 0), "the device");
-    run->memory.int32_keys =
-        warprsa_prefers_int32_keys(warprsa_all_kernels(), &run->memory.gpu);
+    run->memory.int32_keys = prefers_int32_keys(run);
     warprsa_candidates(&run->candidates, &run->memory.gpu,
                        run->memory.int32_keys);
     (void)warprsa_kernel_timings_known(device.name, &run->timings);
@@ -111,7 +115,8 @@ void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
     run->keys = keys;
     run->memory.kernel = warprsa_kernel_named(kernel); /* of AUTO: NULL */
     run->limbs = run->memory.kernel != NULL ? run->memory.kernel->int32_keys
-                                            : run->memory.int32_keys;
+                                            : prefers_int32_keys(run);
+    run->memory.int32_keys = run->limbs;
     for (size_t i = 0; i < keys->count; i++) {
         const warprsa_private_key *key = &keys->keys[i].key;
         bench_prepared *to = &run->host_prepared[i];

@@ -265,6 +265,7 @@ static warprsa_fold_rule rule_of(const folding *f)
                                             f->kernel) == NULL))
         return rule;
     rule.in_integers = fold->in_integers;
+    rule.full_first = fold->full_first;
     rule.item_max = fold->item_max;
     rule.short_max = fold->short_max;
     rule.short_share = fold->short_share;
@@ -301,13 +302,10 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
     }
 }
 
-/* Whether the batch's keys are in limbs: all kernels that a GPU uses take such,
- * or the kernel that is named does. */
+/* Whether the batch's keys are in limbs. */
 static bool has_int32_keys(const warprsa_batch_memory *memory)
 {
-    return memory->size < WARPRSA_CLASS_LARGE &&
-           (memory->kernel != NULL ? memory->kernel->int32_keys
-                                   : memory->int32_keys);
+    return memory->size < WARPRSA_CLASS_LARGE && memory->int32_keys;
 }
 
 /* The kernel for the `count` requests that are not folded. */

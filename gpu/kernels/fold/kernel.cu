@@ -109,6 +109,7 @@ extern "C" const warprsa_fold_kernel WARPRSA_OF_BITS(warprsa_fold_kernel_) = {
     .short_share = 1,
     .items_per_sm = whole::BLOCKS,
     .items_per_sm_max = 0,
+    .full_first = false,
     .table_bytes = table_bytes,
     .launch = launch,
 };

@@ -39,6 +39,7 @@ typedef struct warprsa_fold_kernel {
     /* Nothing is folded of a batch of more full items, for each SM; 0: no
      * limit. */
     uint32_t items_per_sm_max;
+    bool full_first; /* see plan.h */
     /* Bytes of table memory that launch() needs for a batch of so many items,
      * or fewer. */
     size_t (*table_bytes)(size_t items, uint32_t sms);

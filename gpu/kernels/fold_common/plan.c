@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <openssl/bn.h>
 
@@ -216,11 +217,13 @@ static bool take(choice *left, uint32_t length)
     return true;
 }
 
-/* Cuts the tasks of a key into items, whose positions are the next ones. */
+/* Cuts the tasks of a key into items, whose positions are the next ones. Those
+ * that have to wait for the full ones come before `late`, backwards. */
 static void cut(warprsa_fold_plan *plan, warprsa_fold_item *items,
-                warprsa_fold_share *share, choice *left, uint32_t most,
-                int part)
+                warprsa_fold_item **late, warprsa_fold_share *share,
+                choice *left, const warprsa_fold_rule *rule, int part)
 {
+    const uint32_t most = rule->item_max;
     uint32_t tasks = share->tasks;
 
     share->next[part] = plan->folded;
@@ -230,7 +233,8 @@ static void cut(warprsa_fold_plan *plan, warprsa_fold_item *items,
         tasks -= length;
         if (!take(left, length))
             continue;
-        items[plan->items++] = (warprsa_fold_item){plan->folded, length};
+        *(rule->full_first && length < most ? --*late : &items[plan->items++]) =
+            (warprsa_fold_item){plan->folded, length};
         plan->folded += length;
         share->tasks -= length;
     }
@@ -244,6 +248,8 @@ static int fold_part(warprsa_fold_plan *plan, warprsa_fold_item *items,
                      const warprsa_fold_rule *rules, size_t rule_count,
                      int except, int part)
 {
+    /* Each item has a task of its own, so there is room for `count`. */
+    warprsa_fold_item *const end = items + count, *late = end;
     int chosen;
     choice left =
         choose_rule(plan, tasks, count, rules, rule_count, except, &chosen);
@@ -253,8 +259,10 @@ static int fold_part(warprsa_fold_plan *plan, warprsa_fold_item *items,
         warprsa_fold_share *share = &plan->share[tasks[i].key];
 
         if (is_first(plan, share) && is_for(&rules[chosen], share))
-            cut(plan, items, share, &left, rules[chosen].item_max, part);
+            cut(plan, items, &late, share, &left, &rules[chosen], part);
     }
+    memmove(&items[plan->items], late, (size_t)(end - late) * sizeof(*late));
+    plan->items += (uint32_t)(end - late);
     return chosen;
 }
 

@@ -60,6 +60,9 @@ typedef struct warprsa_fold_rule {
     uint32_t items_max;
     bool
         in_integers; /* of keys, those that accept IN_INTEGERS; or IN_DOUBLES */
+    /* The full items come first, and not each after those before it in the
+     * batch: blocks that take one after the other end at the same time then. */
+    bool full_first;
 } warprsa_fold_rule;
 
 /* Rules that a batch is folded by, one after the other. */

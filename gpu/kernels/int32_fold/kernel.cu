@@ -17,6 +17,7 @@ extern "C" const warprsa_fold_kernel
         .short_share = 1,
         .items_per_sm = warprsa_int_fold_block<LIMBS>::BLOCKS,
         .items_per_sm_max = 0,
+        .full_first = true,
         .table_bytes = warprsa_int_fold_table_bytes<LIMBS>,
         .launch = warprsa_launch_int_fold<LIMBS>,
 };

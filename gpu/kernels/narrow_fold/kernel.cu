@@ -18,6 +18,7 @@ extern "C" const warprsa_fold_kernel
          * take less than twice one. */
         .items_per_sm = 2 * ITEMS_PER_SM,
         .items_per_sm_max = ITEMS_PER_SM_MAX,
+        .full_first = false,
         .table_bytes = warprsa_narrow_table_bytes,
         .launch = warprsa_launch_narrow_fold,
 };

@@ -12,6 +12,7 @@
 #include "tests/unit/support/unit_test.h"
 
 #include "gpu/kernels/fold_common/plan.h"
+#include "gpu/known_answer.h"
 #include "tests/unit/support/gpu_keys.h"
 #include "tests/unit/support/module_context.h"
 #include "tests/unit/support/random_keys.h"
@@ -84,20 +85,31 @@ static void check_order(size_t count)
     }
 }
 
-/* The items are the folded requests, each of one key, and none too long. */
+/* The items are the folded requests, each of one key, and none too long. They
+ * are in the order of their positions, unless the full ones come first. */
 static void check_items(const warprsa_fold_rule *rule)
 {
-    uint32_t next = 0;
+    static bool is_in_item[BATCH_MAX];
+    uint32_t folded = 0;
 
+    memset(is_in_item, 0, sizeof(is_in_item));
     for (uint32_t i = 0; i < plan.items; i++) {
-        assert_int_equal(next, items[i].first);
+        const uint32_t first = items[i].first;
+
+        if (!rule->full_first)
+            assert_int_equal(folded, first);
+        else if (i > 0 && items[i].count == rule->item_max)
+            assert_int_equal(items[i - 1].count, rule->item_max);
         assert_in_range(items[i].count, 1, rule->item_max);
-        for (uint32_t j = 0; j < items[i].count; j++)
-            assert_int_equal(tasks[plan.order[next]].key,
-                             tasks[plan.order[next + j]].key);
-        next += items[i].count;
+        for (uint32_t j = 0; j < items[i].count; j++) {
+            assert_true(first + j < plan.folded && !is_in_item[first + j]);
+            is_in_item[first + j] = true;
+            assert_int_equal(tasks[plan.order[first]].key,
+                             tasks[plan.order[first + j]].key);
+        }
+        folded += items[i].count;
     }
-    assert_int_equal(plan.folded, next);
+    assert_int_equal(plan.folded, folded);
 }
 
 /* Lengths of all items that there could be, by how many there are of each. */
@@ -185,7 +197,8 @@ TEST(batches)
                                         predict,
                                         &t,
                                         0,
-                                        false};
+                                        false,
+                                        turn % 3 == 0};
 
         make_batch(count, 1 + random_below(&stream, KEYS), &stream);
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule, 1);
@@ -204,7 +217,8 @@ TEST(batches)
 TEST(odd_ends)
 {
     static const times t = {264, 9.2, 1};
-    static const warprsa_fold_rule rule = {10, 1, 0, 1, predict, &t, 0, false};
+    static const warprsa_fold_rule rule = {10, 1, 0,     1,    predict,
+                                           &t, 0, false, false};
     const size_t count = 2640;
 
     (void)state;
@@ -231,8 +245,8 @@ TEST(short_items)
     for (size_t i = 0; i < count; i++)
         tasks[i].key = (uint32_t)(i % 20);
     for (int cheap = 0; cheap < 2; cheap++) {
-        const warprsa_fold_rule rule = {8,  1, cheap ? 3 : 2, 0.5, predict,
-                                        &t, 0, false};
+        const warprsa_fold_rule rule = {
+            8, 1, cheap ? 3 : 2, 0.5, predict, &t, 0, false, cheap == 1};
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, &rule, 1);
         assert_int_equal(cheap ? 40 : 20, plan.items);
@@ -255,8 +269,8 @@ TEST(rules)
         tasks[i].key = 0;
     for (uint32_t most = 0; most < 3; most++) {
         const warprsa_fold_rule both[] = {
-            {64, 1, 0, 1, predict, &slow, 0, false},
-            {32, 1, 0, 1, predict, &fast, most, false}};
+            {64, 1, 0, 1, predict, &slow, 0, false, false},
+            {32, 1, 0, 1, predict, &fast, most, false, false}};
         const size_t taken = most == 1 ? 0 : 1; /* 1: 32 requests alone */
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, both, 2);
@@ -283,8 +297,9 @@ TEST(two_rules)
         tasks[i].key = (uint32_t)(i % 8);
     for (int with_second = 0; with_second < 2; with_second++) {
         const warprsa_fold_rule both[] = {
-            {64, 16, 0, 1, predict, &wide, 0, false},
-            {4, 2, 0, 1, predict, with_second ? &narrow : &slow, 100, false}};
+            {64, 16, 0, 1, predict, &wide, 0, false, false},
+            {4, 2, 0, 1, predict, with_second ? &narrow : &slow, 100, false,
+             false}};
         uint32_t next = 0;
 
         warprsa_fold_plan_make(&plan, items, tasks, count, accepts, both, 2);
@@ -317,8 +332,8 @@ TEST(rules_take_their_keys)
         tasks[i].key = i % 4;
     memcpy(accepts, ways, sizeof(ways));
     for (int in_integers = 0; in_integers < 2; in_integers++) {
-        const warprsa_fold_rule rule = {8,       1,  0, 1,
-                                        predict, &t, 0, in_integers};
+        const warprsa_fold_rule rule = {8,  1, 0,           1,    predict,
+                                        &t, 0, in_integers, false};
 
         warprsa_fold_plan_make(&plan, items, tasks, 40, accepts, &rule, 1);
         assert_int_equal(20, plan.folded);
@@ -391,6 +406,20 @@ TEST(keys_that_lie)
     made.key.qinv[sizeof(made.key.qinv) - 20] ^= 1;
     assert_int_equal(0, warprsa_fold_accepts_key(&made.key));
     made_key_free(&made);
+}
+
+/* A device folds the keys of its known-answer test, or it would be given out as
+ * tested though no fold was. */
+TEST(known_answers_are_folded)
+{
+    warprsa_private_key key;
+
+    (void)state;
+    for (int size = WARPRSA_CLASS_2048; size < WARPRSA_CLASS_LARGE; size++) {
+        warprsa_known_answer_key(&key, (warprsa_size_class)size);
+        assert_int_equal(WARPRSA_FOLD_IN_DOUBLES | WARPRSA_FOLD_IN_INTEGERS,
+                         warprsa_fold_accepts_key(&key));
+    }
 }
 
 RUN_TESTS(set_up, tear_down)
