@@ -40,7 +40,8 @@ typedef struct warprsa_int_fold_launch {
  * leave fewer threads without a number then (doc/log has what it gains). */
 template <int N> struct warprsa_int_fold_block {
     static constexpr uint32_t THREADS = N == 32 ? 128 : 256;
-    static constexpr uint32_t BLOCKS = N == 32 ? 3 : 1; /* that registers fill */
+    static constexpr uint32_t BLOCKS =
+        N == 32 ? 3 : 1; /* that registers fill */
     static constexpr uint32_t KEY = WARPRSA_INT_FOLD_MATRIX_BYTES(N);
     static constexpr uint32_t UNIT = KEY + sizeof(warprsa_int_fold_shared_key);
     static constexpr uint32_t WARPS = (UNIT + 20 + 255) / 256 * 256;
@@ -78,11 +79,15 @@ warprsa_int_fold_take(volatile warprsa_int_fold_unit *unit,
     const uint32_t parts = BOTH_PRIMES ? l.pieces : 2 * l.pieces;
     uint32_t at = 0, part = 0;
 
-    if (BOTH_PRIMES && warprsa_largest_in_warp(unit->which) == 0) {
-        __syncwarp();
-        if (warprsa_int_fold_thread() == 0)
-            unit->which = 1;
-        return;
+    if (BOTH_PRIMES) {
+        const uint32_t had = warprsa_largest_in_warp(unit->which);
+
+        __syncwarp(); /* all lanes have read what is written now */
+        if (had == 0) {
+            if (warprsa_int_fold_thread() == 0)
+                unit->which = 1;
+            return;
+        }
     }
     if (warprsa_int_fold_thread() == 0)
         at = atomicAdd(l.next, 1);
@@ -317,7 +322,7 @@ warprsa_int_fold_use_key(uint8_t *shared, const warprsa_int_fold_launch &l,
 
 template <int N, int STAGE>
 __global__ void __launch_bounds__(warprsa_int_fold_block<N>::THREADS,
-                                   warprsa_int_fold_block<N>::BLOCKS)
+                                  warprsa_int_fold_block<N>::BLOCKS)
     warprsa_int_fold_kernel(const __grid_constant__ warprsa_int_fold_launch l)
 {
     typedef warprsa_int_fold_block<N> block;
