@@ -71,6 +71,9 @@ typedef struct warprsa_kernel {
     bool int32_keys;
     /* Takes keys of the other form, too. */
     bool either_keys;
+    /* A kernel beside which this one is of no use: where that one may be
+     * chosen, this one may not. NULL: none. */
+    const struct warprsa_kernel *second_to;
     /* Takes parts of a batch whose requests share a key
      * (gpu/kernels/fold_common/plan.h), and no whole batch. */
     bool shares_key;

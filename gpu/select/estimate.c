@@ -104,7 +104,9 @@ bool warprsa_kernel_suits(const warprsa_kernel *kernel, const warprsa_gpu *gpu,
 {
     return (kernel->either_keys || kernel->int32_keys == int32_keys) &&
            warprsa_kernel_runs(kernel, gpu) &&
-           warprsa_slowdown(kernel, gpu) <= SLOWDOWN_MAX;
+           warprsa_slowdown(kernel, gpu) <= SLOWDOWN_MAX &&
+           (kernel->second_to == NULL ||
+            !warprsa_kernel_suits(kernel->second_to, gpu, int32_keys));
 }
 
 /* In proportion to the time of an operation of RSA-2048 that shares its key

@@ -18,31 +18,22 @@ static uint32_t at_once(warprsa_size_class size)
     return fold->items_per_sm * fold->item_max;
 }
 
-/* doc/kernels/README.md says what they were measured with. */
-static const warprsa_known_timings known[] = {
-    {"NVIDIA H200",
-     {[WARPRSA_CLASS_2048] = {50688, 5107, 10500, 21075},
-      [WARPRSA_CLASS_3072] = {33792, 13127, 22000, 43100},
-      [WARPRSA_CLASS_4096] = {33792, 29779, 52000, 103300}}},
-    {"NVIDIA H100 80GB HBM3",
-     {[WARPRSA_CLASS_2048] = {50688, 5107, 10500, 21075},
-      [WARPRSA_CLASS_3072] = {33792, 13127, 22000, 43100},
-      [WARPRSA_CLASS_4096] = {33792, 29779, 52000, 103300}}},
-    {0},
-};
-
 /* `needs` is of a prototype of the power on an H100: of the clocks that its
  * instructions hold the dispatch for, multiplications and tensor cores have
- * these parts. */
+ * these parts. The rates are measured there, 50,688 requests of one key. With
+ * the folds in double precision beside it a Hopper was 4 percent slower than
+ * with these alone. */
 const warprsa_kernel warprsa_kernel_int32_fold = {
     .name = "int32_fold",
-    .needs = {.bytes = 0.22, .multiplies = 0.51},
+    .needs = {.bytes = 0.22,
+              .multiplies = 0.51,
+              .per_second = {0, 2357000, 783000, 327000}},
     .int32_keys = true,
     .shares_key = true,
     .either_keys = true,
+    .second_to = &warprsa_kernel_fold,
     .growth = WARPRSA_GROWS_BY_WAVES,
     .at_once = at_once,
-    .known = known,
     .fold = {[WARPRSA_CLASS_2048] =
                  WARPRSA_OF_CUDA(&warprsa_int32_fold_kernel_2048),
              [WARPRSA_CLASS_3072] =
