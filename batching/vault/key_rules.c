@@ -1,0 +1,540 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The parser of keys.conf, and the decision; see key_rules.h. A line's words
+ * are found first, then looked at in an order of their own, since which digests
+ * make sense depends on the paddings, and these on the operations.
+ */
+#include "batching/vault/key_rules.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batching/base/config_value.h"
+
+#define BIT(number) (UINT32_C(1) << (number))
+
+enum {
+    RATE_DIGITS_MAX = 9,
+    USER_BUFFER = 16384,    /* an entry of the name service */
+    GROUP_BUFFER = 1 << 20, /* with all members */
+
+    SIGN = BIT(WARPRSA_USE_SIGN),
+    DECRYPT = BIT(WARPRSA_USE_DECRYPT),
+    SIGN_PADDINGS = BIT(WARPRSA_PADDING_NONE) | BIT(WARPRSA_PADDING_PKCS1) |
+                    BIT(WARPRSA_PADDING_PSS),
+    DECRYPT_PADDINGS = BIT(WARPRSA_PADDING_NONE) | BIT(WARPRSA_PADDING_PKCS1) |
+                       BIT(WARPRSA_PADDING_TLS) | BIT(WARPRSA_PADDING_OAEP),
+    SIGN_DIGESTS = BIT(WARPRSA_PADDING_PKCS1) | BIT(WARPRSA_PADDING_PSS),
+    DECRYPT_DIGESTS = BIT(WARPRSA_PADDING_OAEP),
+};
+
+#define SIGN_PADDINGS_TEXT    "pkcs1, pss or none for sign"
+#define DECRYPT_PADDINGS_TEXT "pkcs1, tls, oaep or none for decrypt"
+#define DIGESTS_TEXT                                                           \
+    "any, or some of md5, sha1, md5-sha1, ripemd160, sha224, sha256, sha384, " \
+    "sha512, sha512-224, sha512-256, sha3-224, sha3-256, sha3-384, sha3-512, " \
+    "blake2s256, blake2b512, sm3"
+
+/* A part of the text. */
+typedef struct span {
+    const char *at; /* NULL: there is none */
+    size_t length;
+} span;
+
+/* The words with a value. */
+enum word {
+    WORD_USER,
+    WORD_GROUP,
+    WORD_IDENTITY,
+    WORD_PADDING,
+    WORD_DIGEST,
+    WORD_RATE,
+    WORDS
+};
+static const char *const word_names[WORDS] = {
+    "user=", "group=", "identity=", "padding=", "digest=", "rate="};
+
+typedef struct parser {
+    const char *path;
+    const warprsa_name_service *names;
+    warprsa_key_rules *rules;
+    char *why;
+    size_t why_size;
+    /* The line. */
+    unsigned number;
+    span text;
+    span values[WORDS];
+    span operations[WARPRSA_USE_OPERATIONS];
+    warprsa_key_rule rule;
+} parser;
+
+/* Always false: says what is expected instead of a word, or, if the word is
+ * empty, at the end of the line. */
+static bool expect(const parser *p, span word, const char *expected)
+{
+    char shown[64];
+    size_t length =
+        word.length < sizeof(shown) - 1 ? word.length : sizeof(shown) - 1;
+
+    for (size_t i = 0; i < length; i++)
+        shown[i] = word.at[i] >= ' ' && word.at[i] <= '~' ? word.at[i] : '?';
+    shown[length] = '\0';
+    if (word.at == NULL)
+        word.at = p->text.at + p->text.length;
+    snprintf(p->why, p->why_size, "%s:%u:%u: %s%s%sexpected %s", p->path,
+             p->number, (unsigned)(word.at - p->text.at) + 1,
+             length > 0 ? "\"" : "", shown, length > 0 ? "\": " : "", expected);
+    return false;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool is(span word, const char *text)
+{
+    return word.length == strlen(text) &&
+           memcmp(word.at, text, word.length) == 0;
+}
+
+/* Takes the next word out of a line's rest; empty: none. */
+static span next_word(span *rest)
+{
+    span word = {0};
+
+    while (rest->length > 0 && is_blank(*rest->at)) {
+        rest->at++;
+        rest->length--;
+    }
+    word.at = rest->at;
+    while (word.length < rest->length && !is_blank(word.at[word.length]))
+        word.length++;
+    rest->at += word.length;
+    rest->length -= word.length;
+    return word;
+}
+
+/* Takes the next item out of a list with commas. False: there is no more. An
+ * item may be empty. */
+static bool next_item(span *list, span *item)
+{
+    const char *comma = NULL;
+
+    if (list->at == NULL)
+        return false;
+    comma = memchr(list->at, ',', list->length);
+    *item = (span){list->at,
+                   comma != NULL ? (size_t)(comma - list->at) : list->length};
+    *list = comma != NULL ? (span){comma + 1, list->length - item->length - 1}
+                          : (span){0};
+    return true;
+}
+
+/* Puts a word of the line, after the key's name, in its place. */
+static bool sort_word(parser *p, span word)
+{
+    int operation = warprsa_use_operation_named(word.at, word.length);
+
+    if (operation >= 0) {
+        if (p->operations[operation].at != NULL)
+            return expect(p, word, "it once");
+        p->operations[operation] = word;
+        p->rule.operations |= BIT(operation);
+        return true;
+    }
+    for (int i = 0; i < WORDS; i++) {
+        const size_t length = strlen(word_names[i]);
+
+        if (word.length < length || memcmp(word.at, word_names[i], length) != 0)
+            continue;
+        if (p->values[i].at != NULL)
+            return expect(p, word, "this once, with commas between its words");
+        p->values[i] = (span){word.at + length, word.length - length};
+        return true;
+    }
+    return expect(p, word,
+                  "sign, decrypt, user=, group=, identity=, padding=, digest= "
+                  "or rate=");
+}
+
+static bool take_key(parser *p, span word)
+{
+    if (!is(word, "*") && !warprsa_key_name_is_valid(word.at, word.length))
+        return expect(p, word, "* or " WARPRSA_KEY_NAME_ALLOWED);
+    memcpy(p->rule.key, word.at, word.length);
+    return true;
+}
+
+static const char *allowed_paddings(uint32_t operations)
+{
+    if (operations == SIGN)
+        return SIGN_PADDINGS_TEXT;
+    return operations == DECRYPT ? DECRYPT_PADDINGS_TEXT
+                                 : SIGN_PADDINGS_TEXT
+               ", " DECRYPT_PADDINGS_TEXT;
+}
+
+static bool take_paddings(parser *p)
+{
+    const uint32_t operations = p->rule.operations;
+    const uint32_t allowed = (operations & SIGN ? SIGN_PADDINGS : 0) |
+                             (operations & DECRYPT ? DECRYPT_PADDINGS : 0);
+    span list = p->values[WORD_PADDING], item;
+
+    if (operations == 0)
+        return expect(p, (span){0}, "sign or decrypt");
+    if (list.at == NULL)
+        return expect(p, (span){0}, "padding=, as nothing else is allowed");
+    while (next_item(&list, &item)) {
+        int padding = warprsa_use_padding_named(item.at, item.length);
+
+        if (padding < 0 || (allowed & BIT(padding)) == 0)
+            return expect(p, item, allowed_paddings(operations));
+        p->rule.paddings |= BIT(padding);
+    }
+    if (operations & SIGN && !(p->rule.paddings & SIGN_PADDINGS))
+        return expect(p, p->operations[WARPRSA_USE_SIGN],
+                      "a padding= with " SIGN_PADDINGS_TEXT);
+    if (operations & DECRYPT && !(p->rule.paddings & DECRYPT_PADDINGS))
+        return expect(p, p->operations[WARPRSA_USE_DECRYPT],
+                      "a padding= with " DECRYPT_PADDINGS_TEXT);
+    if (p->rule.paddings & BIT(WARPRSA_PADDING_PKCS1) && operations & DECRYPT)
+        p->rule.paddings |= BIT(WARPRSA_PADDING_TLS);
+    return true;
+}
+
+static bool take_digests(parser *p)
+{
+    const uint32_t operations = p->rule.operations;
+    const bool needed =
+        (operations & SIGN && p->rule.paddings & SIGN_DIGESTS) ||
+        (operations & DECRYPT && p->rule.paddings & DECRYPT_DIGESTS);
+    span list = p->values[WORD_DIGEST], item;
+
+    if (needed && list.at == NULL)
+        return expect(p, (span){0}, "digest=" DIGESTS_TEXT);
+    if (!needed && list.at != NULL)
+        return expect(p, list,
+                      "no digest=, which goes with pkcs1 and pss of "
+                      "sign, and with oaep");
+    while (next_item(&list, &item)) {
+        int digest = warprsa_use_digest_named(item.at, item.length);
+
+        if (is(item, "any"))
+            p->rule.digests |= BIT(WARPRSA_USE_DIGESTS) - 1;
+        else if (digest > WARPRSA_DIGEST_NONE)
+            p->rule.digests |= BIT(digest);
+        else
+            return expect(p, item, DIGESTS_TEXT);
+    }
+    return true;
+}
+
+static bool take_rate(parser *p)
+{
+    const span value = p->values[WORD_RATE];
+    char text[RATE_DIGITS_MAX + 1] = "";
+    unsigned rate = 0;
+
+    if (value.at == NULL)
+        return true;
+    if (value.length < sizeof(text))
+        memcpy(text, value.at, value.length);
+    if (!warprsa_config_number(text, 1, WARPRSA_KEY_RULE_RATE_MAX, &rate))
+        return expect(p, value, "uses a second, from 1 to 100000000");
+    p->rule.rate = rate;
+    return true;
+}
+
+/* Digits alone: a number that stands for itself. */
+static bool is_number(const char *text, uint32_t *id)
+{
+    unsigned long long number = 0;
+
+    if (text[strspn(text, "0123456789")] != '\0')
+        return false;
+    errno = 0;
+    number = strtoull(text, NULL, 10);
+    *id = (uint32_t)number;
+    return errno == 0 && number < UINT32_MAX; /* which is no user */
+}
+
+static bool take_id(parser *p, span item, enum word word)
+{
+    const bool is_user = word == WORD_USER;
+    char name[WARPRSA_KEY_RULE_IDENTITY_SIZE];
+
+    if (item.length > 0 && item.length < sizeof(name)) {
+        memcpy(name, item.at, item.length);
+        name[item.length] = '\0';
+        p->rule.who = is_user ? WARPRSA_WHO_USER : WARPRSA_WHO_GROUP;
+        if (is_number(name, &p->rule.id) ||
+            (is_user ? p->names->user : p->names->group)(name, &p->rule.id))
+            return true;
+    }
+    return expect(p, item,
+                  is_user ? "a user of this machine, by name or number"
+                          : "a group of this machine, by name or number");
+}
+
+/* Whether it is as tls.h writes identities. */
+static bool is_identity(const char *name, size_t length)
+{
+    if (length <= 4 || length >= WARPRSA_KEY_RULE_IDENTITY_SIZE ||
+        (memcmp(name, "dns:", 4) != 0 && memcmp(name, "uri:", 4) != 0))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (name[i] <= ' ' || name[i] > '~')
+            return false;
+    return true;
+}
+
+static bool take_identity(parser *p, span item)
+{
+    if (!is_identity(item.at, item.length))
+        return expect(p, item, "an identity: dns:NAME or uri:NAME");
+    p->rule.who = WARPRSA_WHO_IDENTITY;
+    p->rule.id = 0;
+    memset(p->rule.identity, 0, sizeof(p->rule.identity));
+    memcpy(p->rule.identity, item.at, item.length);
+    return true;
+}
+
+/* Adds a rule for each whom the line names. */
+static bool take_who(parser *p)
+{
+    unsigned added = 0;
+
+    for (enum word word = WORD_USER; word <= WORD_IDENTITY; word++) {
+        span list = p->values[word], item;
+
+        while (next_item(&list, &item)) {
+            if (!(word == WORD_IDENTITY ? take_identity(p, item)
+                                        : take_id(p, item, word)))
+                return false;
+            if (!warprsa_key_rules_add(p->rules, &p->rule))
+                return expect(p, item, "more memory, or fewer rules");
+            added++;
+        }
+    }
+    return added > 0 || expect(p, (span){0}, "user=, group= or identity=");
+}
+
+static bool take_line(parser *p)
+{
+    const char *zero = memchr(p->text.at, '\0', p->text.length);
+    span rest = p->text, word;
+
+    memset(&p->rule, 0, sizeof(p->rule));
+    memset(p->values, 0, sizeof(p->values));
+    memset(p->operations, 0, sizeof(p->operations));
+    p->rule.line = p->number;
+    if (p->text.length > WARPRSA_KEY_RULE_LINE_BYTES_MAX)
+        return expect(p, (span){p->text.at, 0}, "a line of at most 4095 bytes");
+    if (zero != NULL)
+        return expect(p, (span){zero, 1}, "a line without zero bytes");
+    word = next_word(&rest);
+    if (word.length == 0 || word.at[0] == '#')
+        return true;
+    if (!take_key(p, word))
+        return false;
+    for (word = next_word(&rest); word.length > 0; word = next_word(&rest))
+        if (!sort_word(p, word))
+            return false;
+    return take_paddings(p) && take_digests(p) && take_rate(p) && take_who(p);
+}
+
+bool warprsa_key_rules_parse(warprsa_key_rules *rules, const char *path,
+                             const char *text, size_t bytes,
+                             const warprsa_name_service *names, char *why,
+                             size_t why_size)
+{
+    parser p = {.path = path,
+                .names = names,
+                .rules = rules,
+                .why = why,
+                .why_size = why_size};
+
+    for (size_t at = 0; at < bytes; at += p.text.length + 1) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+
+        p.text = (span){text + at,
+                        end != NULL ? (size_t)(end - text) - at : bytes - at};
+        p.number++;
+        if (!take_line(&p)) {
+            warprsa_key_rules_free(rules);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_filled(const char *text, size_t size)
+{
+    return text[0] != '\0' && memchr(text, '\0', size) != NULL;
+}
+
+/* Whether a rule is of a form that the parser makes: it may come from another
+ * process. */
+static bool is_sound(const warprsa_key_rule *rule)
+{
+    const uint32_t paddings =
+        (rule->operations & SIGN ? SIGN_PADDINGS : 0) |
+        (rule->operations & DECRYPT ? DECRYPT_PADDINGS : 0);
+
+    return is_filled(rule->key, sizeof(rule->key)) &&
+           (strcmp(rule->key, "*") == 0 ||
+            warprsa_key_name_is_valid(rule->key, strlen(rule->key))) &&
+           rule->who >= WARPRSA_WHO_USER && rule->who <= WARPRSA_WHO_IDENTITY &&
+           (rule->who != WARPRSA_WHO_IDENTITY ||
+            (is_filled(rule->identity, sizeof(rule->identity)) &&
+             is_identity(rule->identity, strlen(rule->identity)))) &&
+           rule->operations != 0 &&
+           (rule->operations & ~(SIGN | DECRYPT)) == 0 && rule->paddings != 0 &&
+           (rule->paddings & ~paddings) == 0 &&
+           rule->digests < BIT(WARPRSA_USE_DIGESTS) &&
+           rule->rate <= WARPRSA_KEY_RULE_RATE_MAX;
+}
+
+bool warprsa_key_rules_add(warprsa_key_rules *rules,
+                           const warprsa_key_rule *rule)
+{
+    if (!is_sound(rule) || rules->count == WARPRSA_KEY_RULES_MAX)
+        return false;
+    if (rules->count == rules->room) {
+        const unsigned room = rules->room == 0 ? 16 : rules->room * 2;
+        warprsa_key_rule *of = reallocarray(rules->of, room, sizeof(*of));
+
+        if (of == NULL)
+            return false;
+        rules->of = of;
+        rules->room = room;
+    }
+    rules->of[rules->count++] = *rule;
+    return true;
+}
+
+void warprsa_key_rules_free(warprsa_key_rules *rules)
+{
+    free(rules->of);
+    *rules = (warprsa_key_rules){0};
+}
+
+bool warprsa_key_rule_is_for(const warprsa_key_rule *rule, const char *key)
+{
+    return strcmp(rule->key, "*") == 0 || strcmp(rule->key, key) == 0;
+}
+
+static bool is_in_group(const warprsa_vault_user *user, uint32_t gid)
+{
+    bool is_in = user->gid == gid;
+
+    for (unsigned i = 0; i < user->group_count && !is_in; i++)
+        is_in = user->groups[i] == gid;
+    return is_in;
+}
+
+static bool is_for_user(const warprsa_key_rule *rule,
+                        const warprsa_vault_user *user)
+{
+    if (user->identity != NULL)
+        return rule->who == WARPRSA_WHO_IDENTITY &&
+               strcmp(rule->identity, user->identity) == 0;
+    return (rule->who == WARPRSA_WHO_USER && rule->id == user->uid) ||
+           (rule->who == WARPRSA_WHO_GROUP && is_in_group(user, rule->id));
+}
+
+/* The digests that a use needs, a bit each. */
+static uint32_t digests_of(const warprsa_key_use *use)
+{
+    switch ((warprsa_use_padding)use->padding) {
+    case WARPRSA_PADDING_PKCS1:
+        return use->operation == WARPRSA_USE_SIGN ? BIT(use->digest) : 0;
+    case WARPRSA_PADDING_PSS:
+    case WARPRSA_PADDING_OAEP:
+        return BIT(use->digest) | BIT(use->mgf1_digest);
+    case WARPRSA_PADDING_NONE:
+    case WARPRSA_PADDING_TLS:
+    case WARPRSA_USE_PADDINGS:
+        break;
+    }
+    return 0;
+}
+
+static warprsa_denial decide_one(const warprsa_key_rule *rule,
+                                 const warprsa_vault_user *user,
+                                 const warprsa_key_use *use)
+{
+    if (!is_for_user(rule, user))
+        return WARPRSA_DENIED_USER;
+    if ((rule->operations & BIT(use->operation)) == 0)
+        return WARPRSA_DENIED_OPERATION;
+    if ((rule->paddings & BIT(use->padding)) == 0)
+        return WARPRSA_DENIED_PADDING;
+    if ((digests_of(use) & ~rule->digests) != 0)
+        return WARPRSA_DENIED_DIGEST;
+    return WARPRSA_ALLOWED;
+}
+
+warprsa_denial warprsa_key_rules_decide(const warprsa_key_rule *const *rules,
+                                        unsigned count,
+                                        const warprsa_vault_user *user,
+                                        const warprsa_key_use *use,
+                                        unsigned *at)
+{
+    warprsa_denial nearest = WARPRSA_DENIED_USER;
+
+    for (; *at < count; (*at)++) {
+        warprsa_denial denial = decide_one(rules[*at], user, use);
+
+        if (denial == WARPRSA_ALLOWED)
+            return denial;
+        if (denial > nearest)
+            nearest = denial;
+    }
+    return nearest;
+}
+
+bool warprsa_key_rules_know(const warprsa_key_rule *const *rules,
+                            unsigned count, const warprsa_vault_user *user)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (is_for_user(rules[i], user))
+            return true;
+    return false;
+}
+
+static bool machine_user(const char *name, uint32_t *uid)
+{
+    struct passwd entry, *found = NULL;
+    char *buffer = malloc(USER_BUFFER);
+
+    if (buffer != NULL &&
+        getpwnam_r(name, &entry, buffer, USER_BUFFER, &found) == 0 &&
+        found != NULL)
+        *uid = entry.pw_uid;
+    free(buffer);
+    return found != NULL;
+}
+
+static bool machine_group(const char *name, uint32_t *gid)
+{
+    struct group entry, *found = NULL;
+    char *buffer = malloc(GROUP_BUFFER);
+
+    if (buffer != NULL &&
+        getgrnam_r(name, &entry, buffer, GROUP_BUFFER, &found) == 0 &&
+        found != NULL)
+        *gid = entry.gr_gid;
+    free(buffer);
+    return found != NULL;
+}
+
+const warprsa_name_service warprsa_key_rules_names = {machine_user,
+                                                      machine_group};

@@ -1,0 +1,521 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * keys.conf: every word, where each mistake is found, and decisions by tables.
+ */
+#include "tests/unit/support/unit_test.h"
+
+#include "batching/vault/key_rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BIT(number) (UINT32_C(1) << (number))
+#define ALL_DIGESTS (BIT(WARPRSA_USE_DIGESTS) - 1)
+#define COUNT(of)   (sizeof(of) / sizeof((of)[0]))
+#define SIGN        WARPRSA_USE_SIGN
+#define DECRYPT     WARPRSA_USE_DECRYPT
+#define PAD(of)     WARPRSA_PADDING_##of
+#define DIG(of)     WARPRSA_DIGEST_##of
+#define YES         WARPRSA_ALLOWED
+#define NO(why)     WARPRSA_DENIED_##why
+#define USE(operation_, padding_, digest_, mgf1_digest_)                       \
+    {                                                                          \
+        .operation = (operation_), .padding = PAD(padding_),                   \
+        .digest = DIG(digest_), .mgf1_digest = DIG(mgf1_digest_)               \
+    }
+
+enum {
+    ALICE = 1001,
+    BOB = 1002,
+    MALLORY = 1666,
+    STAFF = 2001,
+};
+
+static bool test_user(const char *name, uint32_t *uid)
+{
+    *uid = strcmp(name, "alice") == 0 ? ALICE : BOB;
+    return strcmp(name, "alice") == 0 || strcmp(name, "bob") == 0;
+}
+
+static bool test_group(const char *name, uint32_t *gid)
+{
+    *gid = STAFF;
+    return strcmp(name, "staff") == 0;
+}
+
+static const warprsa_name_service names = {test_user, test_group};
+
+static void parse(warprsa_key_rules *rules, const char *text)
+{
+    char why[600] = "";
+
+    *rules = (warprsa_key_rules){0};
+    if (!warprsa_key_rules_parse(rules, "keys.conf", text, strlen(text), &names,
+                                 why, sizeof(why)))
+        fail_msg("%s", why);
+}
+
+static void test_each_word(void **state)
+{
+    static const struct {
+        const char *line;
+        warprsa_key_rule rule;
+    } lines[] = {
+        {"www user=alice sign padding=none",
+         {.key = "www",
+          .who = WARPRSA_WHO_USER,
+          .id = ALICE,
+          .operations = BIT(SIGN),
+          .paddings = BIT(PAD(NONE))}},
+        {"\t*\tgroup=staff  decrypt padding=none,oaep digest=sha1 rate=7\r",
+         {.key = "*",
+          .who = WARPRSA_WHO_GROUP,
+          .id = STAFF,
+          .operations = BIT(DECRYPT),
+          .paddings = BIT(PAD(NONE)) | BIT(PAD(OAEP)),
+          .digests = BIT(DIG(SHA1)),
+          .rate = 7}},
+        {"a.b_c-9 padding=pss,pkcs1 rate=100000000 digest=sha256,sha3-512 "
+         "identity=dns:gw1.example.org sign",
+         {.key = "a.b_c-9",
+          .who = WARPRSA_WHO_IDENTITY,
+          .identity = "dns:gw1.example.org",
+          .operations = BIT(SIGN),
+          .paddings = BIT(PAD(PKCS1)) | BIT(PAD(PSS)),
+          .digests = BIT(DIG(SHA256)) | BIT(DIG(SHA3_512)),
+          .rate = 100000000}},
+        {"k identity=uri:spiffe://a/b decrypt padding=tls",
+         {.key = "k",
+          .who = WARPRSA_WHO_IDENTITY,
+          .identity = "uri:spiffe://a/b",
+          .operations = BIT(DECRYPT),
+          .paddings = BIT(PAD(TLS))}},
+        {"k user=0 decrypt padding=pkcs1",
+         {.key = "k",
+          .who = WARPRSA_WHO_USER,
+          .operations = BIT(DECRYPT),
+          .paddings = BIT(PAD(PKCS1)) | BIT(PAD(TLS))}},
+        {"k group=4294967294 sign decrypt padding=pkcs1 digest=any",
+         {.key = "k",
+          .who = WARPRSA_WHO_GROUP,
+          .id = 4294967294,
+          .operations = BIT(SIGN) | BIT(DECRYPT),
+          .paddings = BIT(PAD(PKCS1)) | BIT(PAD(TLS)),
+          .digests = ALL_DIGESTS}},
+    };
+
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        warprsa_key_rules rules;
+        warprsa_key_rule expected = lines[i].rule;
+
+        expected.line = 1;
+        parse(&rules, lines[i].line);
+        assert_int_equal(rules.count, 1);
+        assert_memory_equal(&rules.of[0], &expected, sizeof(expected));
+        warprsa_key_rules_free(&rules);
+    }
+}
+
+static void test_each_digest(void **state)
+{
+    for (unsigned digest = 1; digest < WARPRSA_USE_DIGESTS; digest++) {
+        warprsa_key_rules rules;
+        char line[100];
+
+        snprintf(line, sizeof(line), "k user=1 sign padding=pss digest=%s",
+                 warprsa_use_digest_name(digest));
+        parse(&rules, line);
+        assert_int_equal(rules.of[0].digests, BIT(digest));
+        warprsa_key_rules_free(&rules);
+    }
+}
+
+static void test_lines(void **state)
+{
+    warprsa_key_rules rules;
+
+    parse(&rules, "# KEY WHO WHAT\n"
+                  "\n"
+                  " \t \r\n"
+                  "  # more\n"
+                  "www user=alice,bob,3 group=staff,4 "
+                  "identity=dns:a,uri:b sign padding=none\n"
+                  "www user=bob sign padding=none");
+    assert_int_equal(rules.count, 8);
+    for (unsigned i = 0; i < 7; i++)
+        assert_int_equal(rules.of[i].line, 5);
+    assert_int_equal(rules.of[1].id, BOB);
+    assert_int_equal(rules.of[2].id, 3);
+    assert_int_equal(rules.of[4].who, WARPRSA_WHO_GROUP);
+    assert_int_equal(rules.of[4].id, 4);
+    assert_string_equal(rules.of[4].identity, "");
+    assert_string_equal(rules.of[6].identity, "uri:b");
+    assert_int_equal(rules.of[6].id, 0);
+    assert_int_equal(rules.of[7].line, 6);
+    warprsa_key_rules_free(&rules);
+    parse(&rules, "");
+    assert_int_equal(rules.count, 0);
+}
+
+/* The line, then where the mistake is, which word, and what is allowed, as the
+ * message begins. */
+static const char *const mistakes[][2] = {
+    {".www user=alice sign padding=none",
+     "1:1: \".www\": expected * or a name of 1 to 63"},
+    {"w*w user=alice sign padding=none", "1:1: \"w*w\": expected * or"},
+    {"-w user=alice sign padding=none", "1:1: \"-w\": expected * or"},
+    {"\n#\nwww users=alice sign padding=none",
+     "3:5: \"users=alice\": expected sign, decrypt, user=, group="},
+    {"www User=alice sign padding=none", "1:5: \"User=alice\": expected sign,"},
+    {"www user=alice verify padding=none",
+     "1:16: \"verify\": expected sign, decrypt"},
+    {"www user=alice sign sign padding=none",
+     "1:21: \"sign\": expected it once"},
+    {"www user=alice user=bob sign padding=none",
+     "1:16: \"user=bob\": expected this once"},
+    {"www user=alice padding=none", "1:28: expected sign or decrypt"},
+    {"www", "1:4: expected sign or decrypt"},
+    {"www user=alice sign", "1:20: expected padding="},
+    {"www user=alice sign padding=", "1:29: expected pkcs1, pss or none"},
+    {"www user=alice sign padding=none,", "1:34: expected pkcs1, pss or none"},
+    {"www user=alice sign padding=oaep digest=any",
+     "1:29: \"oaep\": expected pkcs1, pss or none for sign"},
+    {"www user=alice sign padding=pss,tls digest=any",
+     "1:33: \"tls\": expected pkcs1, pss or none for sign"},
+    {"www user=alice decrypt padding=pss digest=any",
+     "1:32: \"pss\": expected pkcs1, tls, oaep or none for decrypt"},
+    {"www user=alice sign decrypt padding=oaep digest=any",
+     "1:16: \"sign\": expected a padding= with pkcs1, pss or none"},
+    {"www user=alice sign decrypt padding=pss digest=any",
+     "1:21: \"decrypt\": expected a padding= with pkcs1, tls, oaep"},
+    {"www user=alice sign decrypt padding=raw",
+     "1:37: \"raw\": expected pkcs1, pss or none for sign, pkcs1, tls"},
+    {"www user=alice sign padding=pkcs1",
+     "1:34: expected digest=any, or some of md5, sha1"},
+    {"www user=alice decrypt padding=oaep", "1:36: expected digest=any"},
+    {"www user=alice sign padding=none digest=sha256",
+     "1:41: \"sha256\": expected no digest="},
+    {"www user=alice decrypt padding=pkcs1,tls digest=any",
+     "1:49: \"any\": expected no digest="},
+    {"www user=alice sign padding=pss digest=sha256,sha-1",
+     "1:47: \"sha-1\": expected any, or some of md5"},
+    {"www user=alice sign padding=pss digest=none",
+     "1:40: \"none\": expected any, or some of md5"},
+    {"www user=alice sign padding=pss digest=",
+     "1:40: expected any, or some of md5"},
+    {"www user=alice sign padding=none rate=0",
+     "1:39: \"0\": expected uses a second, from 1 to 100000000"},
+    {"www user=alice sign padding=none rate=100000001",
+     "1:39: \"100000001\": expected uses a second"},
+    {"www user=alice sign padding=none rate=1000000000000",
+     "1:39: \"1000000000000\": expected uses a second"},
+    {"www user=alice sign padding=none rate=", "1:39: expected uses"},
+    {"www user=alice sign padding=none rate=+5", "1:39: \"+5\": expected uses"},
+    {"www sign padding=none", "1:22: expected user=, group= or identity="},
+    {"www user=alice,carol sign padding=none",
+     "1:16: \"carol\": expected a user of this machine"},
+    {"www user= sign padding=none", "1:10: expected a user of this"},
+    {"www user=4294967295 sign padding=none",
+     "1:10: \"4294967295\": expected a user of this machine"},
+    {"www user=99999999999999999999999 sign padding=none",
+     "1:10: \"99999999999999999999999\": expected a user"},
+    {"www user=-1 sign padding=none", "1:10: \"-1\": expected a user"},
+    {"www group=alice sign padding=none",
+     "1:11: \"alice\": expected a group of this machine"},
+    {"www identity=gw1.example sign padding=none",
+     "1:14: \"gw1.example\": expected an identity: dns:NAME or uri:NAME"},
+    {"www identity=dns: sign padding=none",
+     "1:14: \"dns:\": expected an identity"},
+    {"www identity=dns:\x80 sign padding=none",
+     "1:14: \"dns:?\": expected an identity"},
+};
+
+static void assert_refused(const char *text, size_t bytes, const char *expected)
+{
+    warprsa_key_rules rules = {0};
+    char why[600] = "";
+
+    assert_false(warprsa_key_rules_parse(&rules, "keys.conf", text, bytes,
+                                         &names, why, sizeof(why)));
+    if (strncmp(why, "keys.conf:", 10) != 0 ||
+        strncmp(why + 10, expected, strlen(expected)) != 0)
+        fail_msg("\"%s\" is not \"%s\"", why, expected);
+    assert_int_equal(rules.count, 0);
+    assert_null(rules.of);
+}
+
+static void test_mistakes(void **state)
+{
+    for (size_t i = 0; i < COUNT(mistakes); i++)
+        assert_refused(mistakes[i][0], strlen(mistakes[i][0]), mistakes[i][1]);
+}
+
+/* A mistake in the last line leaves nothing of the others. */
+static void test_mistake_refuses_all(void **state)
+{
+    static const char text[] = "www user=alice sign padding=none\n"
+                               "www user=alice,bob,carol sign padding=none\n";
+
+    assert_refused(text, strlen(text), "2:20: \"carol\"");
+}
+
+static void test_odd_bytes(void **state)
+{
+    static const char zero[] = "www user=al\0ice sign padding=none";
+    static const char zero_name[] = "ww\0w user=alice sign padding=none";
+    static const char zero_rate[] = "w user=alice sign padding=none rate=1";
+    static char line[5000], name[65 + 40];
+    warprsa_key_rules rules = {0};
+    char why[100];
+
+    assert_refused(zero, sizeof(zero) - 1, "1:12: \"?\": expected a line w");
+    assert_refused(zero_name, sizeof(zero_name) - 1, "1:3: \"?\": expected a");
+    /* The final zero is a part of the text here. */
+    assert_refused(zero_rate, sizeof(zero_rate), "1:38: \"?\": expected a");
+    memset(line, ' ', sizeof(line));
+    assert_refused(line, 4096, "1:1: expected a line of at most 4095 bytes");
+    assert_true(warprsa_key_rules_parse(&rules, "k", line, 4095, &names, why,
+                                        sizeof(why)));
+    memset(name, 'a', 64);
+    strcpy(name + 64, " user=1 sign padding=none");
+    assert_refused(name, strlen(name), "1:1: \"aaa");
+    parse(&rules, name + 1);
+    assert_int_equal(rules.count, 1);
+    warprsa_key_rules_free(&rules);
+    /* A message that does not fit is cut. */
+    assert_false(warprsa_key_rules_parse(&rules, "k", "x", 1, &names, why, 10));
+    assert_string_equal(why, "k:1:2: ex");
+}
+
+static void test_machine_names(void **state)
+{
+    uint32_t id = 1;
+
+    assert_true(warprsa_key_rules_names.user("root", &id));
+    assert_int_equal(id, 0);
+    id = 1;
+    assert_true(warprsa_key_rules_names.group("root", &id));
+    assert_int_equal(id, 0);
+    assert_false(warprsa_key_rules_names.user("no such user", &id));
+    assert_false(warprsa_key_rules_names.group("no such group", &id));
+}
+
+static const char rules_text[] =
+    "www user=alice sign padding=pss,pkcs1 digest=sha256,sha384\n"
+    "www user=alice decrypt padding=oaep digest=sha1\n"
+    "www user=bob decrypt padding=pkcs1\n"
+    "www user=bob sign padding=pkcs1 digest=any\n"
+    "www group=staff sign padding=none\n"
+    "ca user=bob sign decrypt padding=pkcs1,oaep digest=sha512\n"
+    "* identity=dns:gw1 sign padding=none\n"
+    "* user=1003 decrypt padding=tls\n";
+
+static const uint32_t staff[] = {5, STAFF};
+
+static const struct decision {
+    const char *key;
+    warprsa_vault_user user;
+    warprsa_key_use use;
+    warprsa_denial answer;
+} decisions[] = {
+    {"www", {.uid = ALICE}, USE(SIGN, PSS, SHA256, SHA256), YES},
+    {"www", {.uid = ALICE}, USE(SIGN, PSS, SHA256, SHA384), YES},
+    {"www", {.uid = ALICE}, USE(SIGN, PSS, SHA256, SHA1), NO(DIGEST)},
+    {"www", {.uid = ALICE}, USE(SIGN, PSS, SHA1, SHA256), NO(DIGEST)},
+    {"www", {.uid = ALICE}, USE(SIGN, PKCS1, SHA384, NONE), YES},
+    {"www", {.uid = ALICE}, USE(SIGN, PKCS1, NONE, NONE), NO(DIGEST)},
+    {"www", {.uid = ALICE}, USE(SIGN, PKCS1, MD5_SHA1, NONE), NO(DIGEST)},
+    {"www", {.uid = ALICE}, USE(SIGN, NONE, NONE, NONE), NO(PADDING)},
+    {"www", {.uid = ALICE}, USE(DECRYPT, NONE, NONE, NONE), NO(PADDING)},
+    {"www", {.uid = ALICE}, USE(DECRYPT, PKCS1, NONE, NONE), NO(PADDING)},
+    {"www", {.uid = ALICE}, USE(DECRYPT, TLS, NONE, NONE), NO(PADDING)},
+    {"www", {.uid = ALICE}, USE(DECRYPT, OAEP, SHA1, SHA1), YES},
+    {"www", {.uid = ALICE}, USE(DECRYPT, OAEP, SHA1, MD5), NO(DIGEST)},
+    /* What one line allows for signatures counts for none of another's. */
+    {"www", {.uid = ALICE}, USE(DECRYPT, OAEP, SHA256, SHA256), NO(DIGEST)},
+    {"www", {.uid = BOB}, USE(DECRYPT, PKCS1, NONE, NONE), YES},
+    {"www", {.uid = BOB}, USE(DECRYPT, TLS, NONE, NONE), YES},
+    {"www", {.uid = BOB}, USE(DECRYPT, NONE, NONE, NONE), NO(PADDING)},
+    {"www", {.uid = BOB}, USE(SIGN, PKCS1, NONE, NONE), YES},
+    {"www", {.uid = BOB}, USE(SIGN, PKCS1, SM3, NONE), YES},
+    {"www", {.uid = BOB}, USE(SIGN, PSS, SHA256, SHA256), NO(PADDING)},
+    {"www", {.uid = MALLORY}, USE(SIGN, NONE, NONE, NONE), NO(USER)},
+    {"www", {.uid = MALLORY, .gid = STAFF}, USE(SIGN, NONE, NONE, NONE), YES},
+    {"www",
+     {.uid = MALLORY, .groups = staff, .group_count = 2},
+     USE(SIGN, NONE, NONE, NONE),
+     YES},
+    {"www",
+     {.uid = MALLORY, .groups = staff, .group_count = 1},
+     USE(SIGN, NONE, NONE, NONE),
+     NO(USER)},
+    {"www",
+     {.uid = MALLORY, .gid = STAFF},
+     USE(DECRYPT, NONE, NONE, NONE),
+     NO(OPERATION)},
+    /* The line that is nearest decides about the reason. */
+    {"www",
+     {.uid = BOB, .gid = STAFF},
+     USE(DECRYPT, NONE, NONE, NONE),
+     NO(PADDING)},
+    {"www", {.uid = 0}, USE(SIGN, NONE, NONE, NONE), NO(USER)},
+    {"ca", {.uid = ALICE}, USE(SIGN, PKCS1, SHA256, NONE), NO(USER)},
+    {"ca", {.uid = BOB}, USE(SIGN, PKCS1, SHA512, NONE), YES},
+    {"ca", {.uid = BOB}, USE(DECRYPT, PKCS1, NONE, NONE), YES},
+    {"ca", {.uid = BOB}, USE(DECRYPT, OAEP, SHA512, SHA512), YES},
+    {"ca", {.uid = BOB}, USE(SIGN, PKCS1, SHA256, NONE), NO(DIGEST)},
+    {"ca", {.uid = 1003}, USE(DECRYPT, TLS, NONE, NONE), YES},
+    {"ca", {.uid = 1003}, USE(DECRYPT, PKCS1, NONE, NONE), NO(PADDING)},
+    {"other",
+     {.uid = BOB, .gid = STAFF},
+     USE(SIGN, NONE, NONE, NONE),
+     NO(USER)},
+    {"other", {.identity = "dns:gw1"}, USE(SIGN, NONE, NONE, NONE), YES},
+    {"www", {.identity = "dns:gw1"}, USE(SIGN, NONE, NONE, NONE), YES},
+    {"www",
+     {.identity = "dns:gw1"},
+     USE(DECRYPT, NONE, NONE, NONE),
+     NO(OPERATION)},
+    {"www", {.identity = "dns:gw11"}, USE(SIGN, NONE, NONE, NONE), NO(USER)},
+    {"www", {.identity = "dns:gw"}, USE(SIGN, NONE, NONE, NONE), NO(USER)},
+    {"www", {.identity = "DNS:gw1"}, USE(SIGN, NONE, NONE, NONE), NO(USER)},
+    {"www", {.identity = ""}, USE(SIGN, NONE, NONE, NONE), NO(USER)},
+    /* The gateway's own user and groups are not the other host's. */
+    {"www",
+     {BOB, STAFF, staff, 2, 1, "dns:gw2"},
+     USE(SIGN, NONE, NONE, NONE),
+     NO(USER)},
+};
+
+/* The rules for a key. */
+static unsigned rules_for(const warprsa_key_rules *rules, const char *key,
+                          const warprsa_key_rule **of)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < rules->count; i++)
+        if (warprsa_key_rule_is_for(&rules->of[i], key))
+            of[count++] = &rules->of[i];
+    return count;
+}
+
+static void test_decisions(void **state)
+{
+    warprsa_key_rules rules;
+    const warprsa_key_rule *of[20];
+
+    parse(&rules, rules_text);
+    for (size_t i = 0; i < COUNT(decisions); i++) {
+        const struct decision *d = &decisions[i];
+        unsigned at = 0, count = rules_for(&rules, d->key, of);
+        warprsa_denial answer =
+            warprsa_key_rules_decide(of, count, &d->user, &d->use, &at);
+
+        if (answer != d->answer)
+            fail_msg("decision %zu is %d, not %d", i, (int)answer,
+                     (int)d->answer);
+        assert_true(answer == YES ? at < count : at == count);
+        assert_int_equal(warprsa_key_rules_know(of, count, &d->user),
+                         answer != WARPRSA_DENIED_USER);
+    }
+    warprsa_key_rules_free(&rules);
+}
+
+/* Without rules nothing is allowed to anybody. */
+static void test_no_rules(void **state)
+{
+    const warprsa_vault_user root = {.uid = 0};
+
+    for (unsigned operation = 1; operation < WARPRSA_USE_OPERATIONS;
+         operation++)
+        for (unsigned padding = 1; padding < WARPRSA_USE_PADDINGS; padding++) {
+            const warprsa_key_use use = {.operation = (uint8_t)operation,
+                                         .padding = (uint8_t)padding};
+            unsigned at = 0;
+
+            assert_int_equal(
+                warprsa_key_rules_decide(NULL, 0, &root, &use, &at), NO(USER));
+        }
+}
+
+/* A caller whose rate is used up by one rule asks for the next. */
+static void test_next_rule(void **state)
+{
+    static const char text[] = "k user=alice sign padding=none rate=1\n"
+                               "k user=bob sign padding=none\n"
+                               "k user=alice sign padding=none rate=2\n";
+    const warprsa_vault_user alice = {.uid = ALICE};
+    const warprsa_key_use use = USE(SIGN, NONE, NONE, NONE);
+    const warprsa_key_rule *of[3];
+    warprsa_key_rules rules;
+    unsigned at = 0, count = 0;
+
+    parse(&rules, text);
+    count = rules_for(&rules, "k", of);
+    assert_int_equal(warprsa_key_rules_decide(of, count, &alice, &use, &at),
+                     YES);
+    assert_int_equal(at, 0);
+    at++;
+    assert_int_equal(warprsa_key_rules_decide(of, count, &alice, &use, &at),
+                     YES);
+    assert_int_equal(at, 2);
+    at++;
+    assert_int_equal(warprsa_key_rules_decide(of, count, &alice, &use, &at),
+                     NO(USER));
+    warprsa_key_rules_free(&rules);
+}
+
+/* Rules from another process are those of a parser, or refused. */
+static void test_unsound_rules(void **state)
+{
+    static const warprsa_key_rule sound = {.key = "k",
+                                           .who = WARPRSA_WHO_IDENTITY,
+                                           .identity = "dns:a",
+                                           .operations = BIT(SIGN),
+                                           .paddings = BIT(PAD(PSS)),
+                                           .digests = 2,
+                                           .rate = 1};
+    warprsa_key_rules rules = {0};
+    warprsa_key_rule odd[12];
+
+    assert_true(warprsa_key_rules_add(&rules, &sound));
+    for (size_t i = 0; i < COUNT(odd); i++)
+        odd[i] = sound;
+    memset(odd[0].key, 'k', sizeof(odd[0].key));
+    odd[1].key[0] = '/';
+    odd[2].who = 0;
+    odd[3].who = WARPRSA_WHO_IDENTITY + 1;
+    memset(odd[4].identity + 4, 'i', sizeof(odd[4].identity) - 4);
+    odd[5].identity[0] = 'x';
+    odd[6].operations = 0;
+    odd[7].operations = 1;
+    odd[8].paddings = BIT(PAD(OAEP));
+    odd[9].paddings = 0;
+    odd[10].digests = BIT(WARPRSA_USE_DIGESTS);
+    odd[11].rate = WARPRSA_KEY_RULE_RATE_MAX + 1;
+    for (size_t i = 0; i < COUNT(odd); i++)
+        if (warprsa_key_rules_add(&rules, &odd[i]))
+            fail_msg("rule %zu is taken", i);
+    assert_int_equal(rules.count, 1);
+    warprsa_key_rules_free(&rules);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_word),
+        cmocka_unit_test(test_each_digest),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_mistake_refuses_all),
+        cmocka_unit_test(test_odd_bytes),
+        cmocka_unit_test(test_machine_names),
+        cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_no_rules),
+        cmocka_unit_test(test_next_rule),
+        cmocka_unit_test(test_unsound_rules),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
