@@ -42,6 +42,8 @@ static const struct digest {
     [WARPRSA_DIGEST_BLAKE2S256] = {"blake2s256", 32, false},
     [WARPRSA_DIGEST_BLAKE2B512] = {"blake2b512", 64, false},
     [WARPRSA_DIGEST_SM3] = {"sm3", 32, false},
+    [WARPRSA_DIGEST_SHAKE128] = {"shake128", 16, false},
+    [WARPRSA_DIGEST_SHAKE256] = {"shake256", 32, false},
 };
 
 const char *warprsa_use_operation_name(unsigned operation)

@@ -31,6 +31,7 @@ enum {
     WARPRSA_USE_LABEL_BYTES_MAX = 256,
     WARPRSA_USE_DIGEST_BYTES_MAX = 64,
     WARPRSA_TLS_SECRET_BYTES = 48, /* RFC 5246, 7.4.7.1 */
+    WARPRSA_USE_ERRORS_MAX = 4,
 };
 
 typedef enum warprsa_use_operation {
@@ -66,10 +67,11 @@ typedef enum warprsa_use_digest {
     WARPRSA_DIGEST_SHA3_256,
     WARPRSA_DIGEST_SHA3_384,
     WARPRSA_DIGEST_SHA3_512,
-    WARPRSA_DIGEST_BLAKE2S256, /* this and the next for OAEP alone, as in
-                                  libcrypto */
+    WARPRSA_DIGEST_BLAKE2S256, /* from here on for OAEP alone */
     WARPRSA_DIGEST_BLAKE2B512,
     WARPRSA_DIGEST_SM3,
+    WARPRSA_DIGEST_SHAKE128,
+    WARPRSA_DIGEST_SHAKE256,
     WARPRSA_USE_DIGESTS
 } warprsa_use_digest;
 
@@ -95,6 +97,13 @@ typedef struct warprsa_key_use {
     uint16_t label_bytes;             /* of OAEP */
     uint8_t label[WARPRSA_USE_LABEL_BYTES_MAX]; /* zeros after label_bytes */
 } warprsa_key_use;
+
+/* Why libcrypto refused a use: the codes that it put on its error queue, the
+ * oldest first, and then zeros. The client raises them again. They are numbers
+ * of libcrypto's interface, ERR_PACK(), the same in each of its versions. */
+typedef struct warprsa_use_errors {
+    uint32_t codes[WARPRSA_USE_ERRORS_MAX];
+} warprsa_use_errors;
 
 /*
  * What is wrong with a use of a key whose modulus has so many bytes, in a few
