@@ -510,6 +510,54 @@ bool warprsa_key_rules_know(const warprsa_key_rule *const *rules,
     return false;
 }
 
+/* Appends text where there is room, and counts it where not. */
+static void append(char *text, size_t size, size_t *used, const char *more)
+{
+    if (*used < size)
+        snprintf(text + *used, size - *used, "%s", more);
+    *used += strlen(more);
+}
+
+/* Appends the names of the bits that are set, with commas between them. */
+static void append_names(char *text, size_t size, size_t *used, uint32_t bits,
+                         const char *(*name)(unsigned number))
+{
+    bool is_first = true;
+
+    for (unsigned i = 0; i < 32; i++) {
+        if ((bits & BIT(i)) == 0)
+            continue;
+        append(text, size, used, is_first ? "" : ",");
+        append(text, size, used, name(i));
+        is_first = false;
+    }
+}
+
+size_t warprsa_key_rule_describe(const warprsa_key_rule *rule, char *text,
+                                 size_t size)
+{
+    const uint32_t any = BIT(WARPRSA_USE_DIGESTS) - 1;
+    char rate[32] = "";
+    size_t used = 0;
+
+    if (rule->operations & SIGN)
+        append(text, size, &used, "sign ");
+    if (rule->operations & DECRYPT)
+        append(text, size, &used, "decrypt ");
+    append(text, size, &used, "padding=");
+    append_names(text, size, &used, rule->paddings, warprsa_use_padding_name);
+    if (rule->digests != 0)
+        append(text, size, &used, " digest=");
+    if (rule->digests == any)
+        append(text, size, &used, "any");
+    else
+        append_names(text, size, &used, rule->digests, warprsa_use_digest_name);
+    if (rule->rate != 0)
+        snprintf(rate, sizeof(rate), " rate=%u", (unsigned)rule->rate);
+    append(text, size, &used, rate);
+    return used;
+}
+
 static bool machine_user(const char *name, uint32_t *uid)
 {
     struct passwd entry, *found = NULL;

@@ -124,4 +124,9 @@ warprsa_denial warprsa_key_rules_decide(const warprsa_key_rule *const *rules,
 bool warprsa_key_rules_know(const warprsa_key_rule *const *rules,
                             unsigned count, const warprsa_vault_user *user);
 
+/* Writes what a rule allows, in its words, cut to `size` bytes. Returns how
+ * many bytes all of it has, as snprintf() does. */
+size_t warprsa_key_rule_describe(const warprsa_key_rule *rule, char *text,
+                                 size_t size);
+
 #endif

@@ -1,0 +1,168 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A key of the vault; see vault_key.h.
+ */
+#include "batching/vault/vault_key.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+
+static void free_key(warprsa_vault_key *key)
+{
+    EVP_PKEY_free(key->libcrypto);
+    warprsa_secret_give(key->pool, key->engines, sizeof(*key->engines));
+    free(key->spki);
+    free(key->certificates);
+    free(key);
+}
+
+/* The numbers for engines, if one takes them. False: no memory. */
+static bool take_for_engines(warprsa_vault_key *key,
+                             const warprsa_key_numbers *numbers)
+{
+    key->engines = warprsa_secret_take(key->pool, sizeof(*key->engines));
+    if (key->engines == NULL)
+        return false;
+    if (warprsa_key_numbers_for_engines(numbers, key->engines))
+        return true;
+    warprsa_secret_give(key->pool, key->engines, sizeof(*key->engines));
+    key->engines = NULL;
+    return true;
+}
+
+static bool fill(warprsa_vault_key *key, const warprsa_key_numbers *numbers)
+{
+    unsigned length = 0;
+
+    key->libcrypto = warprsa_key_numbers_to(numbers);
+    if (key->libcrypto == NULL || !take_for_engines(key, numbers))
+        return false;
+    key->modulus_bytes = (unsigned)EVP_PKEY_get_size(key->libcrypto);
+    key->spki_bytes = numbers->spki_bytes;
+    key->spki = malloc(key->spki_bytes);
+    if (key->spki == NULL)
+        return false;
+    memcpy(key->spki, numbers->spki, key->spki_bytes);
+    return EVP_Digest(key->spki, key->spki_bytes, key->spki_sha256, &length,
+                      EVP_sha256(), NULL) == 1 &&
+           length == sizeof(key->spki_sha256);
+}
+
+warprsa_vault_key *warprsa_vault_key_new(warprsa_secret_pool *pool,
+                                         const char *name,
+                                         const warprsa_key_numbers *numbers)
+{
+    warprsa_vault_key *key = calloc(1, sizeof(*key));
+
+    if (key == NULL)
+        return NULL;
+    snprintf(key->name, sizeof(key->name), "%s", name);
+    key->pool = pool;
+    key->is_pss = numbers->is_pss != 0;
+    key->pss_digest = numbers->pss_digest;
+    key->pss_mgf1_digest = numbers->pss_mgf1_digest;
+    key->pss_salt_bytes_min = numbers->pss_salt_bytes_min;
+    atomic_init(&key->references, 1);
+    atomic_init(&key->removed, false);
+    if (fill(key, numbers))
+        return key;
+    free_key(key);
+    return NULL;
+}
+
+bool warprsa_vault_key_set_certificates(warprsa_vault_key *key, const char *pem,
+                                        size_t bytes)
+{
+    char *copy = NULL;
+
+    if (bytes > 0) {
+        copy = malloc(bytes);
+        if (copy == NULL)
+            return false;
+        memcpy(copy, pem, bytes);
+    }
+    free(key->certificates);
+    key->certificates = copy;
+    key->certificate_bytes = bytes;
+    return true;
+}
+
+void warprsa_vault_key_hold(warprsa_vault_key *key)
+{
+    atomic_fetch_add(&key->references, 1);
+}
+
+void warprsa_vault_key_release(warprsa_vault_key *key)
+{
+    if (key != NULL && atomic_fetch_sub(&key->references, 1) == 1)
+        free_key(key);
+}
+
+static bool has_salt(const warprsa_vault_key *key, const warprsa_key_use *use)
+{
+    unsigned bytes = 0;
+
+    /* The longest is at least as long as any that the key asks for. */
+    if (use->salt_bytes == WARPRSA_SALT_AUTO ||
+        use->salt_bytes == WARPRSA_SALT_MAX)
+        return true;
+    bytes = use->salt_bytes >= 0 ? (unsigned)use->salt_bytes
+                                 : warprsa_use_digest_bytes(use->digest);
+    return bytes >= key->pss_salt_bytes_min;
+}
+
+warprsa_denial warprsa_vault_key_permits(const warprsa_vault_key *key,
+                                         const warprsa_key_use *use)
+{
+    if (!key->is_pss)
+        return WARPRSA_ALLOWED;
+    if (use->operation != WARPRSA_USE_SIGN)
+        return WARPRSA_DENIED_OPERATION;
+    if (use->padding == WARPRSA_PADDING_NONE)
+        return WARPRSA_ALLOWED;
+    if (use->padding != WARPRSA_PADDING_PSS)
+        return WARPRSA_DENIED_PADDING;
+    if (key->pss_digest == WARPRSA_DIGEST_NONE)
+        return WARPRSA_ALLOWED;
+    if (use->digest != key->pss_digest ||
+        use->mgf1_digest != key->pss_mgf1_digest || !has_salt(key, use))
+        return WARPRSA_DENIED_DIGEST;
+    return WARPRSA_ALLOWED;
+}
+
+const char *warprsa_vault_key_name(const warprsa_vault_key *key)
+{
+    return key->name;
+}
+
+const uint8_t *warprsa_vault_key_spki_sha256(const warprsa_vault_key *key)
+{
+    return key->spki_sha256;
+}
+
+unsigned warprsa_vault_key_modulus_bytes(const warprsa_vault_key *key)
+{
+    return key->modulus_bytes;
+}
+
+const uint8_t *warprsa_vault_key_spki(const warprsa_vault_key *key,
+                                      size_t *bytes)
+{
+    *bytes = key->spki_bytes;
+    return key->spki;
+}
+
+const warprsa_private_key *
+warprsa_vault_key_for_engines(const warprsa_vault_key *key)
+{
+    return key->engines;
+}
+
+bool warprsa_vault_key_is_removed(const warprsa_vault_key *key)
+{
+    return atomic_load(&key->removed);
+}

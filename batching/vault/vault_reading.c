@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a reading has brought; see vault_reading.h.
+ */
+#include "batching/vault/vault_reading.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batching/vault/vault_key.h"
+
+/* Makes room for one more. False: no memory, or too many. */
+static bool make_room(void *array, unsigned count, unsigned *room, size_t size)
+{
+    void **of = array;
+    const unsigned more = *room == 0 ? 16 : *room * 2;
+    void *grown = NULL;
+
+    if (count < *room)
+        return true;
+    if (count >= WARPRSA_VAULT_KEYS_MAX)
+        return false;
+    grown = reallocarray(*of, more, size);
+    if (grown == NULL)
+        return false;
+    *of = grown;
+    *room = more;
+    return true;
+}
+
+void warprsa_vault_reading_init(warprsa_vault_reading *reading,
+                                warprsa_secret_pool *pool)
+{
+    *reading = (warprsa_vault_reading){.pool = pool};
+}
+
+void warprsa_vault_reading_free(warprsa_vault_reading *reading)
+{
+    for (unsigned i = 0; i < reading->key_count; i++)
+        warprsa_vault_key_release(reading->keys[i]);
+    free(reading->keys);
+    free(reading->refusals);
+    warprsa_key_rules_free(&reading->rules);
+    warprsa_vault_reading_init(reading, reading->pool);
+}
+
+bool warprsa_vault_reading_refuse(warprsa_vault_reading *reading,
+                                  const char *name, const char *why)
+{
+    warprsa_vault_refusal *refusal = NULL;
+
+    if (!make_room(&reading->refusals, reading->refusal_count,
+                   &reading->refusal_room, sizeof(*refusal)))
+        return false;
+    refusal = &reading->refusals[reading->refusal_count++];
+    snprintf(refusal->name, sizeof(refusal->name), "%s", name);
+    snprintf(refusal->why, sizeof(refusal->why), "%s", why);
+    return true;
+}
+
+bool warprsa_vault_reading_add(warprsa_vault_reading *reading, const char *name,
+                               const warprsa_key_numbers *numbers)
+{
+    warprsa_vault_key *key = NULL;
+
+    if (!warprsa_key_name_is_valid(name, strlen(name)))
+        return false;
+    if (make_room(&reading->keys, reading->key_count, &reading->key_room,
+                  sizeof(*reading->keys)))
+        key = warprsa_vault_key_new(reading->pool, name, numbers);
+    if (key == NULL) {
+        (void)warprsa_vault_reading_refuse(reading, name,
+                                           "no memory for its numbers");
+        return false;
+    }
+    reading->keys[reading->key_count++] = key;
+    return true;
+}
+
+bool warprsa_vault_reading_certify(warprsa_vault_reading *reading,
+                                   const char *name, const char *pem,
+                                   size_t bytes)
+{
+    warprsa_vault_key *last =
+        reading->key_count > 0 ? reading->keys[reading->key_count - 1] : NULL;
+
+    return last != NULL && strcmp(last->name, name) == 0 &&
+           warprsa_vault_key_set_certificates(last, pem, bytes);
+}

@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What one reading of the key directory and of keys.conf has brought, before
+ * the vault takes it in the place of what it has. One thread.
+ */
+#ifndef WARPRSA_BATCHING_VAULT_VAULT_READING_H
+#define WARPRSA_BATCHING_VAULT_VAULT_READING_H
+
+#include "batching/base/secret_memory.h"
+#include "batching/vault/key_numbers.h"
+#include "batching/vault/key_rules.h"
+#include "batching/vault/vault.h"
+
+enum {
+    WARPRSA_VAULT_KEYS_MAX = 65536,
+    WARPRSA_VAULT_WHY_SIZE = 400,
+};
+
+/* A key that was found and can't be used. */
+typedef struct warprsa_vault_refusal {
+    char name[WARPRSA_KEY_NAME_SIZE];
+    char why[WARPRSA_VAULT_WHY_SIZE];
+} warprsa_vault_refusal;
+
+typedef struct warprsa_vault_reading {
+    warprsa_secret_pool *pool;
+    warprsa_vault_key **keys; /* each with a reference */
+    unsigned key_count, key_room;
+    warprsa_vault_refusal *refusals;
+    unsigned refusal_count, refusal_room;
+    warprsa_key_rules rules;
+    /* Why there are no keys and no rules, and the vault keeps what it has;
+     * empty: there are. */
+    char keys_why[WARPRSA_VAULT_WHY_SIZE], rules_why[WARPRSA_VAULT_WHY_SIZE];
+} warprsa_vault_reading;
+
+/* An empty reading: of a directory without keys, and of no rules. The pool is
+ * warprsa_vault_pool() of the vault. */
+void warprsa_vault_reading_init(warprsa_vault_reading *reading,
+                                warprsa_secret_pool *pool);
+
+/* Wipes what the vault has not taken, and leaves the reading empty. */
+void warprsa_vault_reading_free(warprsa_vault_reading *reading);
+
+/* Adds a key. False: it is none, its name is none, or there is no memory; it is
+ * a refusal then, if there is memory for that. */
+bool warprsa_vault_reading_add(warprsa_vault_reading *reading, const char *name,
+                               const warprsa_key_numbers *numbers);
+
+/* Gives certificates to the key that was added last. False: there is none of
+ * this name, or no memory. */
+bool warprsa_vault_reading_certify(warprsa_vault_reading *reading,
+                                   const char *name, const char *pem,
+                                   size_t bytes);
+
+/* Adds a refusal. False: no memory. */
+bool warprsa_vault_reading_refuse(warprsa_vault_reading *reading,
+                                  const char *name, const char *why);
+
+/* Where the vault's keys have their numbers. Any thread. */
+warprsa_secret_pool *warprsa_vault_pool(warprsa_vault *vault);
+
+/*
+ * Takes the reading in the place of what the vault has, and leaves it empty. A
+ * key that has come before under its name stays the same, with its new
+ * certificates. A key whose file is refused now stays too: a file that is half
+ * written at this moment is no reason to stop a service, and whoever wants the
+ * key gone removes the file. Of two names of one key the second is refused,
+ * since rules are by name. False: no memory, and the vault has what it had. Any
+ * thread, one at a time.
+ */
+bool warprsa_vault_replace(warprsa_vault *vault,
+                           warprsa_vault_reading *reading);
+
+#endif

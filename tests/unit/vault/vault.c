@@ -1,0 +1,583 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The vault's set of keys: what readings change, what is logged of it, who
+ * still has a key that is gone, and that its numbers are wiped.
+ */
+#include "tests/unit/support/unit_test.h"
+
+#include "batching/vault/vault.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "batching/base/clock.h"
+#include "batching/vault/vault_key.h"
+#include "batching/vault/vault_reading.h"
+#include "tests/unit/support/vault_keys.h"
+
+enum {
+    KEYS = 4,
+    ALICE = 1001,
+    BOB = 1002,
+};
+
+static EVP_PKEY *pkeys[KEYS];
+static warprsa_key_numbers numbers[KEYS];
+static const warprsa_vault_user alice = {.uid = ALICE, .pid = 4711};
+static const warprsa_vault_user bob = {.uid = BOB, .pid = 4712};
+static const warprsa_key_use sign = {.operation = WARPRSA_USE_SIGN,
+                                     .padding = WARPRSA_PADDING_NONE};
+
+static int make_keys(void **state)
+{
+    for (unsigned i = 0; i < KEYS; i++) {
+        pkeys[i] = vault_keys_make("RSA", 1024, 2);
+        vault_keys_numbers(&numbers[i], pkeys[i]);
+    }
+    return 0;
+}
+
+static int free_keys(void **state)
+{
+    for (unsigned i = 0; i < KEYS; i++)
+        EVP_PKEY_free(pkeys[i]);
+    return 0;
+}
+
+/* The lines since they were last looked at. */
+typedef struct lines {
+    pthread_mutex_t lock;
+    char text[1 << 18];
+} lines;
+
+static lines logged = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void log_line(void *arg, int level, const char *line)
+{
+    lines *l = arg;
+    size_t used;
+
+    pthread_mutex_lock(&l->lock);
+    used = strlen(l->text);
+    snprintf(l->text + used, sizeof(l->text) - used, "%d %s\n", level, line);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void assert_logged(const char *expected)
+{
+    assert_string_equal(logged.text, expected);
+    logged.text[0] = '\0';
+}
+
+static warprsa_vault *vault_new(void)
+{
+    warprsa_vault *vault = warprsa_vault_new(log_line, &logged);
+
+    assert_non_null(vault);
+    logged.text[0] = '\0';
+    return vault;
+}
+
+/* Adds rules to a reading. */
+static void add_rules(warprsa_vault_reading *reading, const char *text)
+{
+    char why[400] = "";
+
+    if (!warprsa_key_rules_parse(&reading->rules, "keys.conf", text,
+                                 strlen(text), &warprsa_key_rules_names, why,
+                                 sizeof(why)))
+        fail_msg("%s", why);
+}
+
+/* Reads keys, as in "www=0 ca=1 !bad": a name and which numbers it has, or a
+ * refusal. */
+static void read_keys(warprsa_vault *vault, const char *keys, const char *rules)
+{
+    warprsa_vault_reading reading;
+    char copy[200], *rest = copy, *word;
+
+    warprsa_vault_reading_init(&reading, warprsa_vault_pool(vault));
+    snprintf(copy, sizeof(copy), "%s", keys);
+    while ((word = strsep(&rest, " ")) != NULL) {
+        char *equals = strchr(word, '=');
+
+        if (word[0] == '!')
+            assert_true(
+                warprsa_vault_reading_refuse(&reading, word + 1, "it is bad"));
+        if (equals == NULL)
+            continue;
+        *equals = '\0';
+        assert_true(warprsa_vault_reading_add(&reading, word,
+                                              &numbers[equals[1] - '0']));
+    }
+    add_rules(&reading, rules);
+    assert_true(warprsa_vault_replace(vault, &reading));
+    assert_null(reading.keys);
+}
+
+static const char rules_of_alice[] = "* user=1001 sign padding=none\n";
+
+static void test_empty(void **state)
+{
+    warprsa_vault *vault = vault_new();
+    static const uint8_t none[WARPRSA_KEY_SPKI_BYTES];
+    char name[WARPRSA_KEY_NAME_SIZE] = "";
+
+    assert_null(warprsa_vault_find(vault, none));
+    assert_null(warprsa_vault_find_name(vault, "www"));
+    assert_false(warprsa_vault_next_name(vault, name));
+    warprsa_vault_key_release(NULL);
+    warprsa_vault_audit(vault);
+    assert_logged("");
+    warprsa_vault_free(vault);
+    warprsa_vault_free(NULL);
+}
+
+static void test_find(void **state)
+{
+    warprsa_vault *vault = vault_new();
+    char name[WARPRSA_KEY_NAME_SIZE] = "";
+    uint8_t spki_sha256[32];
+    warprsa_private_key engines;
+
+    read_keys(vault, "www=0 ca=1 mail=2", rules_of_alice);
+    for (unsigned i = 0; i < 3; i++) {
+        static const char *const names[] = {"www", "ca", "mail"};
+        warprsa_vault_key *key = warprsa_vault_find_name(vault, names[i]);
+        size_t bytes = 0;
+
+        assert_non_null(key);
+        EVP_Digest(numbers[i].spki, numbers[i].spki_bytes, spki_sha256, NULL,
+                   EVP_sha256(), NULL);
+        assert_ptr_equal(warprsa_vault_find(vault, spki_sha256), key);
+        warprsa_vault_key_release(key);
+        assert_string_equal(warprsa_vault_key_name(key), names[i]);
+        assert_memory_equal(warprsa_vault_key_spki_sha256(key), spki_sha256,
+                            32);
+        assert_memory_equal(warprsa_vault_key_spki(key, &bytes),
+                            numbers[i].spki, numbers[i].spki_bytes);
+        assert_int_equal(bytes, numbers[i].spki_bytes);
+        assert_int_equal(warprsa_vault_key_modulus_bytes(key), 128);
+        assert_true(warprsa_key_numbers_for_engines(&numbers[i], &engines));
+        assert_memory_equal(warprsa_vault_key_for_engines(key), &engines,
+                            sizeof(engines));
+        assert_int_equal(EVP_PKEY_eq(key->libcrypto, pkeys[i]), 1);
+        warprsa_vault_key_release(key);
+    }
+    spki_sha256[0] ^= 1;
+    assert_null(warprsa_vault_find(vault, spki_sha256));
+    assert_null(warprsa_vault_find_name(vault, "ww"));
+    assert_true(warprsa_vault_next_name(vault, name));
+    assert_string_equal(name, "ca");
+    assert_true(warprsa_vault_next_name(vault, name));
+    assert_string_equal(name, "mail");
+    strcpy(name, "n"); /* which there is not */
+    assert_true(warprsa_vault_next_name(vault, name));
+    assert_string_equal(name, "www");
+    assert_false(warprsa_vault_next_name(vault, name));
+    warprsa_vault_free(vault);
+}
+
+static void test_readings(void **state)
+{
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_key *www = NULL, *now = NULL;
+    uint64_t generation = 0;
+
+    read_keys(vault, "www=0 ca=1", rules_of_alice);
+    assert_logged("0 key ca: added: RSA of 1024 bits\n"
+                  "0 key www: added: RSA of 1024 bits\n");
+    generation = warprsa_vault_generation(vault);
+    www = warprsa_vault_find_name(vault, "www");
+    /* Nothing has changed. */
+    read_keys(vault, "ca=1 www=0", rules_of_alice);
+    assert_logged("");
+    assert_int_equal(warprsa_vault_generation(vault), generation);
+    now = warprsa_vault_find_name(vault, "www");
+    assert_ptr_equal(now, www);
+    warprsa_vault_key_release(now);
+    /* A new key under the name, and one that goes. */
+    read_keys(vault, "www=2 mail=3", rules_of_alice);
+    assert_logged("0 key mail: added: RSA of 1024 bits\n"
+                  "0 key www: replaced: RSA of 1024 bits\n"
+                  "0 key ca: removed\n");
+    assert_true(warprsa_vault_generation(vault) > generation);
+    assert_true(warprsa_vault_key_is_removed(www));
+    assert_int_equal(warprsa_vault_may(www, &alice, &sign),
+                     WARPRSA_DENIED_NO_KEY);
+    assert_false(warprsa_vault_may_know(www, &alice));
+    logged.text[0] = '\0';
+    now = warprsa_vault_find_name(vault, "www");
+    assert_int_equal(EVP_PKEY_eq(now->libcrypto, pkeys[2]), 1);
+    assert_int_equal(warprsa_vault_may(now, &alice, &sign), WARPRSA_ALLOWED);
+    assert_true(warprsa_vault_may_know(now, &alice));
+    assert_null(warprsa_vault_find(vault, www->spki_sha256));
+    warprsa_vault_key_release(now);
+    /* The old key computes for whoever has it. */
+    assert_int_equal(EVP_PKEY_eq(www->libcrypto, pkeys[0]), 1);
+    warprsa_vault_key_release(www);
+    read_keys(vault, "", "");
+    assert_logged("0 key mail: removed\n0 key www: removed\n");
+    warprsa_vault_free(vault);
+}
+
+static void test_refusals(void **state)
+{
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_key *www = NULL;
+
+    read_keys(vault, "www=0 !new", rules_of_alice);
+    assert_logged("0 key new: refused: it is bad\n"
+                  "0 key www: added: RSA of 1024 bits\n");
+    www = warprsa_vault_find_name(vault, "www");
+    read_keys(vault, "new=1 !www", rules_of_alice);
+    assert_logged("0 key www: refused: it is bad; the key as it was before "
+                  "stays\n"
+                  "0 key new: added: RSA of 1024 bits\n");
+    assert_false(warprsa_vault_key_is_removed(www));
+    assert_int_equal(warprsa_vault_may(www, &alice, &sign), WARPRSA_ALLOWED);
+    /* Twice the same name: the second counts for nothing. */
+    read_keys(vault, "new=1 new=1 !www !www !new", rules_of_alice);
+    logged.text[0] = '\0';
+    read_keys(vault, "new=1", rules_of_alice);
+    assert_logged("0 key www: removed\n");
+    warprsa_vault_key_release(www);
+    warprsa_vault_free(vault);
+}
+
+/* Rules are by name: one key has one name. */
+static void test_twins(void **state)
+{
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_key *key = NULL;
+
+    read_keys(vault, "b=0 a=0 c=1", rules_of_alice);
+    assert_logged("0 key b: refused: it is the same key as a\n"
+                  "0 key a: added: RSA of 1024 bits\n"
+                  "0 key c: added: RSA of 1024 bits\n");
+    assert_null(warprsa_vault_find_name(vault, "b"));
+    read_keys(vault, "b=0 c=1", rules_of_alice);
+    assert_logged("0 key b: added: RSA of 1024 bits\n0 key a: removed\n");
+    key = warprsa_vault_find_name(vault, "b");
+    assert_non_null(key);
+    warprsa_vault_key_release(key);
+    warprsa_vault_free(vault);
+}
+
+static void test_bad_names(void **state)
+{
+    static const char *const names[] = {"",    ".",    "../x", "a/b",
+                                        "a b", "\x80", "-a"};
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_reading reading;
+
+    warprsa_vault_reading_init(&reading, warprsa_vault_pool(vault));
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        assert_false(
+            warprsa_vault_reading_add(&reading, names[i], &numbers[0]));
+    assert_int_equal(reading.key_count, 0);
+    warprsa_vault_reading_free(&reading);
+    warprsa_vault_free(vault);
+}
+
+/* What could not be read changes nothing. */
+static void test_failed_readings(void **state)
+{
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_reading reading;
+    warprsa_vault_key *www = NULL;
+
+    warprsa_vault_reading_init(&reading, warprsa_vault_pool(vault));
+    assert_true(warprsa_vault_reading_add(&reading, "www", &numbers[0]));
+    strcpy(reading.rules_why, "keys.conf:1:1: no");
+    assert_true(warprsa_vault_replace(vault, &reading));
+    assert_logged("0 key www: added: RSA of 1024 bits\n"
+                  "0 rules not read: keys.conf:1:1: no; no key can be used\n");
+    www = warprsa_vault_find_name(vault, "www");
+    assert_int_equal(warprsa_vault_may(www, &alice, &sign),
+                     WARPRSA_DENIED_USER);
+    logged.text[0] = '\0';
+    strcpy(reading.keys_why, "/keys: gone");
+    add_rules(&reading, rules_of_alice);
+    assert_true(warprsa_vault_replace(vault, &reading));
+    assert_logged("0 keys not read: /keys: gone; all stay as they were\n");
+    assert_int_equal(warprsa_vault_may(www, &alice, &sign), WARPRSA_ALLOWED);
+    read_keys(vault, "www=0",
+              "www user=1002 sign padding=none\n"
+              "gone user=1,2 sign padding=none\n");
+    assert_logged("0 keys.conf, line 2: there is no key gone\n");
+    assert_int_equal(warprsa_vault_may(www, &bob, &sign), WARPRSA_ALLOWED);
+    assert_int_equal(warprsa_vault_may(www, &alice, &sign),
+                     WARPRSA_DENIED_USER);
+    logged.text[0] = '\0';
+    strcpy(reading.rules_why, "keys.conf:1:1: no");
+    assert_true(warprsa_vault_reading_add(&reading, "www", &numbers[0]));
+    assert_true(warprsa_vault_replace(vault, &reading));
+    assert_logged("0 rules not read: keys.conf:1:1: no; they stay as they "
+                  "were\n0 keys.conf, line 2: there is no key gone\n");
+    assert_int_equal(warprsa_vault_may(www, &bob, &sign), WARPRSA_ALLOWED);
+    warprsa_vault_key_release(www);
+    warprsa_vault_free(vault);
+}
+
+static void test_certificates(void **state)
+{
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_reading reading;
+    warprsa_vault_key *www = NULL;
+    char pem[10] = "";
+
+    warprsa_vault_reading_init(&reading, warprsa_vault_pool(vault));
+    assert_true(warprsa_vault_reading_add(&reading, "www", &numbers[0]));
+    assert_true(warprsa_vault_reading_certify(&reading, "www", "one", 3));
+    assert_false(warprsa_vault_reading_certify(&reading, "ca", "one", 3));
+    assert_true(warprsa_vault_replace(vault, &reading));
+    www = warprsa_vault_find_name(vault, "www");
+    assert_int_equal(warprsa_vault_key_certificates(www, pem, sizeof(pem)), 3);
+    assert_string_equal(pem, "one");
+    /* A renewed certificate of the same key. */
+    assert_true(warprsa_vault_reading_add(&reading, "www", &numbers[0]));
+    assert_true(warprsa_vault_reading_certify(&reading, "www", "second", 6));
+    assert_true(warprsa_vault_replace(vault, &reading));
+    assert_false(warprsa_vault_key_is_removed(www));
+    memset(pem, 0, sizeof(pem));
+    assert_int_equal(warprsa_vault_key_certificates(www, pem, 3), 6);
+    assert_string_equal(pem, "sec");
+    read_keys(vault, "www=0", "");
+    assert_int_equal(warprsa_vault_key_certificates(www, pem, 3), 0);
+    warprsa_vault_key_release(www);
+    warprsa_vault_free(vault);
+}
+
+/* The last release of a key that is gone wipes its numbers. */
+static void test_wiping(void **state)
+{
+    static const warprsa_private_key none;
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_key *www = NULL;
+    const warprsa_private_key *engines = NULL;
+
+    read_keys(vault, "www=0 ca=1", rules_of_alice);
+    www = warprsa_vault_find_name(vault, "www");
+    engines = warprsa_vault_key_for_engines(www);
+    read_keys(vault, "ca=1", rules_of_alice);
+    assert_memory_not_equal(engines, &none, sizeof(none));
+    warprsa_vault_key_hold(www);
+    warprsa_vault_key_release(www);
+    assert_memory_not_equal(engines, &none, sizeof(none));
+    warprsa_vault_key_release(www);
+    /* Its mapping stays: "ca" has its numbers there. */
+    assert_memory_equal(engines, &none, sizeof(none));
+    warprsa_vault_free(vault);
+}
+
+static void test_log_of_uses(void **state)
+{
+    const warprsa_vault_user host = {.identity = "dns:a", .pid = 1};
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_key *www = NULL;
+    char text[100];
+
+    read_keys(vault, "www=0", rules_of_alice);
+    www = warprsa_vault_find_name(vault, "www");
+    logged.text[0] = '\0';
+    assert_int_equal(warprsa_vault_may(www, &bob, &sign), WARPRSA_DENIED_USER);
+    assert_logged("0 key www: denied to user 1002 (process 4712): sign, "
+                  "padding none, digest none: keys.conf allows this user "
+                  "nothing with it\n");
+    assert_int_equal(warprsa_vault_may(www, &host, &sign), WARPRSA_DENIED_USER);
+    assert_non_null(strstr(logged.text, "denied to identity dns:a (process"));
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(warprsa_vault_may(www, &alice, &sign),
+                         WARPRSA_ALLOWED);
+    logged.text[0] = '\0';
+    warprsa_vault_audit(vault);
+    assert_non_null(
+        strstr(logged.text, "1 key www: user 1001: 5 uses, 0 denials so far"));
+    assert_non_null(
+        strstr(logged.text, "1 key www: user 1002: 0 uses, 1 denials so far"));
+    assert_non_null(strstr(logged.text, "key www: identity dns:a: 0 uses, 1"));
+    logged.text[0] = '\0';
+    warprsa_vault_audit(vault);
+    assert_logged("");
+    warprsa_vault_describe(www, &alice, text, sizeof(text));
+    assert_string_equal(text, "sign padding=none");
+    warprsa_vault_key_release(www);
+    warprsa_vault_free(vault);
+}
+
+/* One user's denials do not fill the log. */
+static void test_log_budget(void **state)
+{
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_key *www = NULL;
+    unsigned written = 0;
+
+    read_keys(vault, "www=0", "");
+    www = warprsa_vault_find_name(vault, "www");
+    logged.text[0] = '\0';
+    for (unsigned i = 0; i < 1000; i++)
+        assert_int_equal(warprsa_vault_may(www, &bob, &sign),
+                         WARPRSA_DENIED_USER);
+    for (const char *c = logged.text; *c != '\0'; c++)
+        written += *c == '\n';
+    /* 20 of each second that it took. */
+    assert_in_range(written, 20, 999);
+    warprsa_vault_key_release(www);
+    warprsa_vault_free(vault);
+}
+
+static void test_pss_keys(void **state)
+{
+    static const struct {
+        warprsa_key_use use;
+        warprsa_denial any_pss, restricted;
+    } uses[] = {
+#define PSS(hash, mgf1, salt)                                                  \
+    {.operation = WARPRSA_USE_SIGN,                                            \
+     .padding = WARPRSA_PADDING_PSS,                                           \
+     .digest = WARPRSA_DIGEST_##hash,                                          \
+     .mgf1_digest = WARPRSA_DIGEST_##mgf1,                                     \
+     .salt_bytes = (salt)}
+        {PSS(SHA256, SHA256, 24), WARPRSA_ALLOWED, WARPRSA_ALLOWED},
+        {PSS(SHA256, SHA256, 23), WARPRSA_ALLOWED, WARPRSA_DENIED_DIGEST},
+        {PSS(SHA256, SHA256, WARPRSA_SALT_DIGEST), WARPRSA_ALLOWED,
+         WARPRSA_ALLOWED},
+        {PSS(SHA256, SHA256, WARPRSA_SALT_MAX), WARPRSA_ALLOWED,
+         WARPRSA_ALLOWED},
+        {PSS(SHA256, SHA1, 24), WARPRSA_ALLOWED, WARPRSA_DENIED_DIGEST},
+        {PSS(SHA512, SHA256, 24), WARPRSA_ALLOWED, WARPRSA_DENIED_DIGEST},
+        {{.operation = WARPRSA_USE_SIGN,
+          .padding = WARPRSA_PADDING_PKCS1,
+          .digest = WARPRSA_DIGEST_SHA256},
+         WARPRSA_DENIED_PADDING,
+         WARPRSA_DENIED_PADDING},
+        {{.operation = WARPRSA_USE_DECRYPT, .padding = WARPRSA_PADDING_PKCS1},
+         WARPRSA_DENIED_OPERATION,
+         WARPRSA_DENIED_OPERATION},
+        {{.operation = WARPRSA_USE_SIGN, .padding = WARPRSA_PADDING_NONE},
+         WARPRSA_ALLOWED,
+         WARPRSA_ALLOWED},
+    };
+    static warprsa_key_numbers of;
+    EVP_PKEY *made[2] = {vault_keys_make("RSA-PSS", 1024, 2),
+                         vault_keys_make_restricted(24)};
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_reading reading;
+
+    warprsa_vault_reading_init(&reading, warprsa_vault_pool(vault));
+    for (unsigned i = 0; i < 2; i++) {
+        vault_keys_numbers(&of, made[i]);
+        assert_true(
+            warprsa_vault_reading_add(&reading, i == 0 ? "any" : "few", &of));
+        EVP_PKEY_free(made[i]);
+    }
+    add_rules(&reading, "* user=1001 sign decrypt padding=pkcs1,pss,none "
+                        "digest=any\n");
+    assert_true(warprsa_vault_replace(vault, &reading));
+    assert_logged("0 key any: added: RSA-PSS of 1024 bits\n"
+                  "0 key few: added: RSA-PSS of 1024 bits\n");
+    for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
+        warprsa_vault_key *any = warprsa_vault_find_name(vault, "any");
+        warprsa_vault_key *few = warprsa_vault_find_name(vault, "few");
+
+        assert_int_equal(warprsa_vault_may(any, &alice, &uses[i].use),
+                         uses[i].any_pss);
+        assert_int_equal(warprsa_vault_may(few, &alice, &uses[i].use),
+                         uses[i].restricted);
+        warprsa_vault_key_release(any);
+        warprsa_vault_key_release(few);
+    }
+    warprsa_vault_free(vault);
+}
+
+/* A key with three primes is libcrypto's. */
+static void test_no_engine(void **state)
+{
+    static warprsa_key_numbers of;
+    EVP_PKEY *made = vault_keys_make("RSA", 1024, 3);
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_reading reading;
+    warprsa_vault_key *key = NULL;
+
+    vault_keys_numbers(&of, made);
+    EVP_PKEY_free(made);
+    warprsa_vault_reading_init(&reading, warprsa_vault_pool(vault));
+    assert_true(warprsa_vault_reading_add(&reading, "k", &of));
+    assert_true(warprsa_vault_replace(vault, &reading));
+    assert_logged("0 key k: added: RSA of 1024 bits, which no engine takes\n");
+    key = warprsa_vault_find_name(vault, "k");
+    assert_null(warprsa_vault_key_for_engines(key));
+    warprsa_vault_key_release(key);
+    warprsa_vault_free(vault);
+}
+
+static atomic_bool stop;
+static atomic_uint answers;
+
+/* Uses keys while they come and go. */
+static void *use_keys(void *arg)
+{
+    while (!atomic_load(&stop)) {
+        warprsa_vault_key *key = warprsa_vault_find_name(arg, "www");
+
+        if (key != NULL) {
+            const warprsa_denial denial = warprsa_vault_may(key, &alice, &sign);
+
+            assert_true(denial == WARPRSA_ALLOWED ||
+                        denial == WARPRSA_DENIED_NO_KEY);
+            atomic_fetch_add(&answers, 1);
+        }
+        warprsa_vault_key_release(key);
+    }
+    return NULL;
+}
+
+static void ignore_line(void *arg, int level, const char *line)
+{
+}
+
+static void test_threads(void **state)
+{
+    static const char *const readings[] = {"www=0", "www=1 ca=0", "ca=1", ""};
+    warprsa_vault *vault = warprsa_vault_new(ignore_line, NULL);
+    pthread_t threads[3];
+
+    read_keys(vault, "www=0", rules_of_alice);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_keys, vault), 0);
+    while (atomic_load(&answers) < 100)
+        usleep(1000);
+    for (unsigned i = 0; i < 200; i++)
+        read_keys(vault, readings[i % 4], rules_of_alice);
+    atomic_store(&stop, true);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    warprsa_vault_free(vault);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_readings),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_bad_names),
+        cmocka_unit_test(test_failed_readings),
+        cmocka_unit_test(test_certificates),
+        cmocka_unit_test(test_wiping),
+        cmocka_unit_test(test_log_of_uses),
+        cmocka_unit_test(test_log_budget),
+        cmocka_unit_test(test_pss_keys),
+        cmocka_unit_test(test_no_engine),
+        cmocka_unit_test(test_threads),
+    };
+
+    return cmocka_run_group_tests(tests, make_keys, free_keys);
+}

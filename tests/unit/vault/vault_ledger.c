@@ -1,0 +1,291 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Ledgers: rates at times that the test chooses, accounts by user, the bounds
+ * on their number, and what the rules say to a user.
+ */
+#include "tests/unit/support/unit_test.h"
+
+#include "batching/vault/vault_ledger.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batching/base/clock.h"
+
+#define MS WARPRSA_NS_PER_MS
+
+enum {
+    ALICE = 1001,
+    BOB = 1002,
+};
+
+static const warprsa_vault_user alice = {.uid = ALICE}, bob = {.uid = BOB};
+static const warprsa_key_use sign = {.operation = WARPRSA_USE_SIGN,
+                                     .padding = WARPRSA_PADDING_NONE};
+static const warprsa_key_use decrypt = {.operation = WARPRSA_USE_DECRYPT,
+                                        .padding = WARPRSA_PADDING_NONE};
+
+static void parse(warprsa_key_rules *rules, const char *text)
+{
+    char why[400] = "";
+
+    *rules = (warprsa_key_rules){0};
+    if (!warprsa_key_rules_parse(rules, "keys.conf", text, strlen(text),
+                                 &warprsa_key_rules_names, why, sizeof(why)))
+        fail_msg("%s", why);
+}
+
+static warprsa_vault_ledger *ledger_new(warprsa_key_rules *rules,
+                                        const char *text)
+{
+    warprsa_vault_ledger *ledger = warprsa_vault_ledger_new("www");
+
+    assert_non_null(ledger);
+    parse(rules, text);
+    assert_true(warprsa_vault_ledger_set_rules(ledger, rules));
+    return ledger;
+}
+
+static void assert_decision(warprsa_vault_ledger *ledger,
+                            const warprsa_vault_user *user,
+                            const warprsa_key_use *use, uint64_t now_ns,
+                            warprsa_denial expected)
+{
+    assert_int_equal(
+        warprsa_vault_ledger_decide(ledger, user, use, WARPRSA_ALLOWED, now_ns),
+        expected);
+}
+
+/* How many of `tries` uses are allowed at one time. */
+static unsigned allowed_at(warprsa_vault_ledger *ledger,
+                           const warprsa_vault_user *user, uint64_t now_ns,
+                           unsigned tries)
+{
+    unsigned allowed = 0;
+
+    while (tries-- > 0)
+        allowed +=
+            warprsa_vault_ledger_decide(ledger, user, &sign, WARPRSA_ALLOWED,
+                                        now_ns) == WARPRSA_ALLOWED;
+    return allowed;
+}
+
+static void test_rate(void **state)
+{
+    warprsa_key_rules rules;
+    warprsa_vault_ledger *ledger =
+        ledger_new(&rules, "www user=1001,1002 sign padding=none rate=100\n");
+    uint64_t now = 1000 * MS;
+    unsigned allowed = 0;
+
+    /* A burst of a tenth of a second, and the one that is due. */
+    assert_int_equal(allowed_at(ledger, &alice, now, 1000), 11);
+    assert_decision(ledger, &alice, &sign, now, WARPRSA_DENIED_RATE);
+    /* Another user has a rate of its own, on the same line. */
+    assert_int_equal(allowed_at(ledger, &bob, now, 1000), 11);
+    for (unsigned ms = 0; ms < 10000; ms++)
+        allowed += allowed_at(ledger, &alice, now += MS, 3);
+    assert_int_equal(allowed, 1000);
+    /* A pause gives no more than the burst. */
+    assert_int_equal(allowed_at(ledger, &alice, now + 3600000 * MS, 1000), 11);
+    /* What is forbidden anyway is not a matter of rates. */
+    assert_decision(ledger, &alice, &decrypt, now, WARPRSA_DENIED_OPERATION);
+    warprsa_vault_ledger_free(ledger);
+    warprsa_key_rules_free(&rules);
+}
+
+/* A second line that allows the use has a rate of its own, or none. */
+static void test_rates_of_lines(void **state)
+{
+    warprsa_key_rules rules;
+    warprsa_vault_ledger *ledger =
+        ledger_new(&rules, "www user=1001 sign padding=none rate=1\n"
+                           "www user=1001,1002 sign padding=none rate=2\n"
+                           "* user=1002 sign padding=none\n");
+
+    assert_int_equal(allowed_at(ledger, &alice, MS, 100), 2);
+    assert_int_equal(allowed_at(ledger, &bob, MS, 100), 100);
+    /* New rules: the rates begin anew. */
+    assert_true(warprsa_vault_ledger_set_rules(ledger, &rules));
+    assert_int_equal(allowed_at(ledger, &alice, MS, 100), 2);
+    warprsa_vault_ledger_free(ledger);
+    warprsa_key_rules_free(&rules);
+}
+
+/* A user who is named by number and by a group of the same line. */
+static void test_rate_of_user_and_group(void **state)
+{
+    const warprsa_vault_user user = {.uid = ALICE, .gid = 2001};
+    warprsa_key_rules rules;
+    warprsa_vault_ledger *ledger = ledger_new(
+        &rules, "www user=1001 group=2001 sign padding=none rate=1\n");
+
+    assert_int_equal(allowed_at(ledger, &user, MS, 100), 1);
+    warprsa_vault_ledger_free(ledger);
+    warprsa_key_rules_free(&rules);
+}
+
+typedef struct sums {
+    unsigned accounts, others;
+    uint64_t uses, denials, others_denials, others_uses;
+    const char *identity; /* of the last account that has one */
+} sums;
+
+static void add(void *arg, const warprsa_vault_account *account)
+{
+    sums *s = arg;
+
+    assert_string_equal(account->key, "www");
+    s->accounts++;
+    s->others += account->is_others;
+    s->uses += account->uses;
+    if (account->identity != NULL)
+        s->identity = account->identity;
+    for (unsigned i = 0; i < WARPRSA_DENIALS; i++) {
+        s->denials += account->denials[i];
+        if (account->is_others)
+            s->others_denials += account->denials[i];
+    }
+    if (account->is_others)
+        s->others_uses = account->uses;
+}
+
+static sums sum_of(warprsa_vault_ledger *ledger, bool changed)
+{
+    sums s = {0};
+
+    warprsa_vault_ledger_each(ledger, changed, add, &s);
+    return s;
+}
+
+static void test_accounts(void **state)
+{
+    const warprsa_vault_user host = {.uid = ALICE, .identity = "dns:a"};
+    const warprsa_vault_user other_host = {.uid = ALICE, .identity = "dns:b"};
+    warprsa_key_rules rules;
+    warprsa_vault_ledger *ledger =
+        ledger_new(&rules, "www user=1001 identity=dns:a sign padding=none\n");
+    sums s;
+
+    assert_int_equal(sum_of(ledger, false).accounts, 0);
+    assert_decision(ledger, &alice, &sign, MS, WARPRSA_ALLOWED);
+    assert_decision(ledger, &alice, &sign, MS, WARPRSA_ALLOWED);
+    assert_decision(ledger, &alice, &decrypt, MS, WARPRSA_DENIED_OPERATION);
+    assert_decision(ledger, &host, &sign, MS, WARPRSA_ALLOWED);
+    assert_decision(ledger, &other_host, &sign, MS, WARPRSA_DENIED_USER);
+    assert_decision(ledger, &bob, &sign, MS, WARPRSA_DENIED_USER);
+    assert_int_equal(sum_of(ledger, true).accounts, 4);
+    assert_int_equal(sum_of(ledger, true).accounts, 0);
+    assert_int_equal(sum_of(ledger, false).accounts, 4);
+    assert_int_equal(sum_of(ledger, false).uses, 3);
+    assert_int_equal(sum_of(ledger, false).denials, 3);
+    assert_decision(ledger, &host, &sign, MS, WARPRSA_ALLOWED);
+    s = sum_of(ledger, true);
+    assert_int_equal(s.accounts, 1);
+    assert_string_equal(s.identity, "dns:a");
+    /* What was denied before, as by the key itself, is counted and stays. */
+    assert_int_equal(warprsa_vault_ledger_decide(ledger, &alice, &sign,
+                                                 WARPRSA_DENIED_NO_KEY, MS),
+                     WARPRSA_DENIED_NO_KEY);
+    assert_int_equal(sum_of(ledger, false).denials, 4);
+    warprsa_vault_ledger_free(ledger);
+    warprsa_key_rules_free(&rules);
+}
+
+/* Strangers without number share an account, and take none of another's. */
+static void test_strangers(void **state)
+{
+    warprsa_key_rules rules;
+    warprsa_vault_ledger *ledger =
+        ledger_new(&rules, "www user=1001,1002 sign padding=none rate=1\n");
+    sums s;
+
+    for (unsigned uid = 5000; uid < 6000; uid++) {
+        const warprsa_vault_user stranger = {.uid = uid};
+
+        assert_decision(ledger, &stranger, &sign, MS, WARPRSA_DENIED_USER);
+    }
+    s = sum_of(ledger, false);
+    assert_int_equal(s.accounts, 257);
+    assert_int_equal(s.others, 1);
+    assert_int_equal(s.others_denials, 1000 - 256);
+    assert_int_equal(allowed_at(ledger, &alice, MS, 10), 1);
+    assert_int_equal(allowed_at(ledger, &bob, MS, 10), 1);
+    assert_int_equal(sum_of(ledger, false).accounts, 259);
+    warprsa_vault_ledger_free(ledger);
+    warprsa_key_rules_free(&rules);
+}
+
+/* More users than accounts: their uses are counted, too. */
+static void test_many_users(void **state)
+{
+    const unsigned most = 4096, users = most + 10;
+    warprsa_key_rules rules;
+    warprsa_vault_ledger *ledger =
+        ledger_new(&rules, "www group=7 sign padding=none\n");
+    sums s;
+
+    for (unsigned uid = 0; uid < users; uid++) {
+        const warprsa_vault_user user = {.uid = uid, .gid = 7};
+
+        assert_decision(ledger, &user, &sign, MS, WARPRSA_ALLOWED);
+    }
+    s = sum_of(ledger, false);
+    assert_int_equal(s.accounts, most + 1);
+    assert_int_equal(s.uses, users);
+    assert_int_equal(s.others_uses, 10);
+    warprsa_vault_ledger_free(ledger);
+    warprsa_key_rules_free(&rules);
+}
+
+static void test_describe(void **state)
+{
+    static const char expected[] =
+        "sign padding=pkcs1,pss digest=sha256,sha384 rate=7; "
+        "sign decrypt padding=none,pkcs1,tls digest=any";
+    warprsa_key_rules rules;
+    warprsa_vault_ledger *ledger = ledger_new(
+        &rules,
+        "www user=1001 sign padding=pss,pkcs1 digest=sha384,sha256 rate=7\n"
+        "www user=1002 decrypt padding=tls\n"
+        "ca user=1001 decrypt padding=oaep digest=sha1\n"
+        "* user=1001 sign decrypt padding=pkcs1,none digest=any\n");
+    char text[200];
+
+    warprsa_vault_ledger_describe(ledger, &alice, text, sizeof(text));
+    assert_string_equal(text, expected);
+    warprsa_vault_ledger_describe(ledger, &bob, text, sizeof(text));
+    assert_string_equal(text, "decrypt padding=tls");
+    warprsa_vault_ledger_describe(ledger, &(warprsa_vault_user){.uid = 3}, text,
+                                  sizeof(text));
+    assert_string_equal(text, "");
+    for (size_t size = 1; size < sizeof(expected); size++) {
+        memset(text, 'x', sizeof(text));
+        warprsa_vault_ledger_describe(ledger, &alice, text, size);
+        assert_memory_equal(text, expected, size - 1);
+        assert_int_equal(text[size - 1], '\0');
+        assert_int_equal(text[size], 'x');
+    }
+    assert_true(warprsa_vault_ledger_knows(ledger, &bob));
+    assert_false(
+        warprsa_vault_ledger_knows(ledger, &(warprsa_vault_user){.uid = 3}));
+    warprsa_vault_ledger_free(ledger);
+    warprsa_key_rules_free(&rules);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_rates_of_lines),
+        cmocka_unit_test(test_rate_of_user_and_group),
+        cmocka_unit_test(test_accounts),
+        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_many_users),
+        cmocka_unit_test(test_describe),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
