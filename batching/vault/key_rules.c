@@ -38,7 +38,7 @@ enum {
 #define DIGESTS_TEXT                                                           \
     "any, or some of md5, sha1, md5-sha1, ripemd160, sha224, sha256, sha384, " \
     "sha512, sha512-224, sha512-256, sha3-224, sha3-256, sha3-384, sha3-512, " \
-    "blake2s256, blake2b512, sm3"
+    "blake2s256, blake2b512, sm3, shake128, shake256"
 
 /* A part of the text. */
 typedef struct span {
