@@ -93,12 +93,23 @@ static RSA_METHOD *make_method(void)
 
 /* ---- numbers of a key ---- */
 
-/* A number of the key, for the caller to free. NULL: it has none. */
-static BIGNUM *number_of(const EVP_PKEY *key, const char *name)
+/* A public number of the key, for the caller to free. NULL: it has none. */
+static BIGNUM *public_number_of(const EVP_PKEY *key, const char *name)
 {
     BIGNUM *number = NULL;
 
     return EVP_PKEY_get_bn_param(key, name, &number) ? number : NULL;
+}
+
+/* A private one, in libcrypto's secure heap if the process has that. */
+static BIGNUM *number_of(const EVP_PKEY *key, const char *name)
+{
+    BIGNUM *number = BN_secure_new();
+
+    if (number != NULL && EVP_PKEY_get_bn_param(key, name, &number))
+        return number;
+    BN_clear_free(number);
+    return NULL;
 }
 
 static BIGNUM *nth_number_of(const EVP_PKEY *key, const char *kind, int n)
@@ -111,8 +122,8 @@ static BIGNUM *nth_number_of(const EVP_PKEY *key, const char *kind, int n)
 
 static bool set_n_e_d(RSA *rsa, const EVP_PKEY *key)
 {
-    BIGNUM *n = number_of(key, OSSL_PKEY_PARAM_RSA_N);
-    BIGNUM *e = number_of(key, OSSL_PKEY_PARAM_RSA_E);
+    BIGNUM *n = public_number_of(key, OSSL_PKEY_PARAM_RSA_N);
+    BIGNUM *e = public_number_of(key, OSSL_PKEY_PARAM_RSA_E);
     BIGNUM *d = number_of(key, OSSL_PKEY_PARAM_RSA_D);
 
     if (n != NULL && e != NULL && d != NULL &&
