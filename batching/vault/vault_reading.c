@@ -46,8 +46,17 @@ void warprsa_vault_reading_free(warprsa_vault_reading *reading)
     warprsa_vault_reading_init(reading, reading->pool);
 }
 
-bool warprsa_vault_reading_refuse(warprsa_vault_reading *reading,
-                                  const char *name, const char *why)
+/* Copies what is for the log. */
+static void copy_printable(char *out, size_t size, const char *text)
+{
+    snprintf(out, size, "%s", text);
+    for (char *c = out; *c != '\0'; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+}
+
+static bool refuse(warprsa_vault_reading *reading, const char *name,
+                   bool is_certificates, const char *why)
 {
     warprsa_vault_refusal *refusal = NULL;
 
@@ -55,9 +64,23 @@ bool warprsa_vault_reading_refuse(warprsa_vault_reading *reading,
                    &reading->refusal_room, sizeof(*refusal)))
         return false;
     refusal = &reading->refusals[reading->refusal_count++];
-    snprintf(refusal->name, sizeof(refusal->name), "%s", name);
-    snprintf(refusal->why, sizeof(refusal->why), "%s", why);
+    refusal->is_certificates = is_certificates;
+    copy_printable(refusal->name, sizeof(refusal->name), name);
+    copy_printable(refusal->why, sizeof(refusal->why), why);
     return true;
+}
+
+bool warprsa_vault_reading_refuse(warprsa_vault_reading *reading,
+                                  const char *name, const char *why)
+{
+    return refuse(reading, name, false, why);
+}
+
+bool warprsa_vault_reading_refuse_certificates(warprsa_vault_reading *reading,
+                                               const char *name,
+                                               const char *why)
+{
+    return refuse(reading, name, true, why);
 }
 
 bool warprsa_vault_reading_add(warprsa_vault_reading *reading, const char *name,
@@ -71,8 +94,10 @@ bool warprsa_vault_reading_add(warprsa_vault_reading *reading, const char *name,
                   sizeof(*reading->keys)))
         key = warprsa_vault_key_new(reading->pool, name, numbers);
     if (key == NULL) {
-        (void)warprsa_vault_reading_refuse(reading, name,
-                                           "no memory for its numbers");
+        (void)warprsa_vault_reading_refuse(
+            reading, name,
+            "its numbers are none of a key, or there "
+            "is no memory");
         return false;
     }
     reading->keys[reading->key_count++] = key;

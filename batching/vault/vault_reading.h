@@ -17,9 +17,10 @@ enum {
     WARPRSA_VAULT_WHY_SIZE = 400,
 };
 
-/* A key that was found and can't be used. */
+/* A key that was found and can't be used, or whose certificates can't. */
 typedef struct warprsa_vault_refusal {
     char name[WARPRSA_KEY_NAME_SIZE];
+    bool is_certificates;
     char why[WARPRSA_VAULT_WHY_SIZE];
 } warprsa_vault_refusal;
 
@@ -54,9 +55,12 @@ bool warprsa_vault_reading_certify(warprsa_vault_reading *reading,
                                    const char *name, const char *pem,
                                    size_t bytes);
 
-/* Adds a refusal. False: no memory. */
+/* Adds a refusal, with '?' for what can't be printed. False: no memory. */
 bool warprsa_vault_reading_refuse(warprsa_vault_reading *reading,
                                   const char *name, const char *why);
+bool warprsa_vault_reading_refuse_certificates(warprsa_vault_reading *reading,
+                                               const char *name,
+                                               const char *why);
 
 /* Where the vault's keys have their numbers. Any thread. */
 warprsa_secret_pool *warprsa_vault_pool(warprsa_vault *vault);

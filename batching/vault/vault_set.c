@@ -464,6 +464,11 @@ static void take_refusals(change *c, warprsa_vault *vault,
         warprsa_vault_key *old = find_name(&vault->keys, refusal->name);
         bool stays = old != NULL && find_name(&taken, refusal->name) == NULL;
 
+        if (refusal->is_certificates) {
+            say(vault, 0, "key %s: its certificates are refused: %s",
+                refusal->name, refusal->why);
+            continue;
+        }
         for (unsigned j = read; j < c->keys.count; j++)
             stays = stays && c->keys.by_name[j] != old;
         say(vault, 0, "key %s: refused: %s%s", refusal->name, refusal->why,

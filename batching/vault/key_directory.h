@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The directory of keys: NAME.pem is the key NAME, and NAME.crt, if it is
+ * there, has its certificates. Other files are passed over, and so are those
+ * whose names begin with a dot. It is for a process that ends afterwards, as
+ * key_file.h is. What has changed since the last reading is the vault's to
+ * find, which has the keys (vault_reading.h).
+ */
+#ifndef WARPRSA_BATCHING_VAULT_KEY_DIRECTORY_H
+#define WARPRSA_BATCHING_VAULT_KEY_DIRECTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <openssl/evp.h>
+
+#include "batching/vault/trusted_file.h"
+
+/* What is called for the keys, in the order of their names. False ends the
+ * reading. */
+typedef struct warprsa_key_visitor {
+    /* A good key; certificates->bytes is NULL if it has none. */
+    bool (*key)(void *arg, const char *name, const EVP_PKEY *key,
+                const warprsa_trusted_file *certificates);
+    /* A file that can't be used; of a key whose certificates are refused, the
+     * key is visited without them. `name` may be any that a file has. */
+    bool (*refused)(void *arg, const char *name, bool is_certificates,
+                    const char *why);
+    void *arg;
+} warprsa_key_visitor;
+
+/* Reads all keys of a directory in which only root and the process's user can
+ * make files. `passphrase` is for encrypted ones, and may be NULL. False: `why`
+ * names the directory, or is empty if the visitor has ended the reading. */
+bool warprsa_key_directory_read(const char *path,
+                                const warprsa_trusted_file *passphrase,
+                                const warprsa_key_visitor *visitor, char *why,
+                                size_t why_size);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads the vault's files and sends what they hold. This is all of the life of
+ * a process that the supervisor forks for it, at start and for each reload, one
+ * at a time: to check thousands of keys takes minutes, and what libcrypto's
+ * decoders leave in memory goes with the process.
+ */
+#ifndef WARPRSA_BATCHING_VAULT_VAULT_READER_H
+#define WARPRSA_BATCHING_VAULT_VAULT_READER_H
+
+#include <stdbool.h>
+
+/* Paths; empty: none. */
+typedef struct warprsa_vault_files {
+    const char *keys_directory;
+    const char *rules;      /* keys.conf */
+    const char *passphrase; /* of encrypted keys */
+} warprsa_vault_files;
+
+/* Sends a whole reading, with a sentence for each file that can't be used.
+ * False: nobody receives any more, or there is no memory. */
+bool warprsa_vault_reader_run(const warprsa_vault_files *files, int socket);
+
+#endif

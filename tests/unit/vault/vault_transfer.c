@@ -1,0 +1,433 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From files to the vault: directories as a reading process sees them, and
+ * records that lie in any field.
+ */
+#include "tests/unit/support/unit_test.h"
+
+#include "batching/vault/vault_transfer.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include "batching/vault/vault_reader.h"
+#include "tests/unit/support/vault_keys.h"
+
+enum {
+    KEYS = 3,
+};
+
+static char directory[] = "/tmp/warprsa-vault-XXXXXX";
+static char keys_directory[100], rules_path[100], passphrase_path[100];
+static EVP_PKEY *pkeys[KEYS];
+static char log_text[16384];
+
+static warprsa_vault *vault;
+static int ends[2];
+static warprsa_vault_receiver receiver;
+
+static int set_up(void **state)
+{
+    umask(0077);
+    for (unsigned i = 0; i < KEYS; i++)
+        pkeys[i] = vault_keys_make("RSA", 1024, 2);
+    return mkdtemp(directory) == NULL;
+}
+
+static int tear_down(void **state)
+{
+    for (unsigned i = 0; i < KEYS; i++)
+        EVP_PKEY_free(pkeys[i]);
+    return rmdir(directory);
+}
+
+static void log_line(void *arg, int level, const char *line)
+{
+    const size_t used = strlen(log_text);
+
+    snprintf(log_text + used, sizeof(log_text) - used, "%s\n", line);
+}
+
+static void assert_logged(const char *expected)
+{
+    assert_string_equal(log_text, expected);
+    log_text[0] = '\0';
+}
+
+/* An empty vault with a receiver, and directories. */
+static int begin(void **state)
+{
+    snprintf(keys_directory, sizeof(keys_directory), "%s/keys", directory);
+    snprintf(rules_path, sizeof(rules_path), "%s/keys.conf", directory);
+    snprintf(passphrase_path, sizeof(passphrase_path), "%s/pass", directory);
+    log_text[0] = '\0';
+    vault = warprsa_vault_new(log_line, NULL);
+    return vault == NULL || !warprsa_vault_transfer_open(ends) ||
+           !warprsa_vault_receiver_init(&receiver, ends[0], vault) ||
+           mkdir(keys_directory, 0700) != 0;
+}
+
+static int end(void **state)
+{
+    char command[150];
+
+    warprsa_vault_receiver_free(&receiver);
+    warprsa_vault_free(vault);
+    close(ends[0]);
+    close(ends[1]);
+    snprintf(command, sizeof(command), "rm -rf %s/*", directory);
+    return system(command);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static FILE *create(const char *name)
+{
+    char path[200];
+    FILE *file = NULL;
+
+    snprintf(path, sizeof(path), "%s/%s", keys_directory, name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    return file;
+}
+
+static void write_key(const char *name, EVP_PKEY *key, const char *passphrase)
+{
+    FILE *file = create(name);
+
+    assert_int_equal(
+        PEM_write_PKCS8PrivateKey(
+            file, key, passphrase != NULL ? EVP_aes_128_cbc() : NULL,
+            passphrase, passphrase != NULL ? (int)strlen(passphrase) : 0, NULL,
+            NULL),
+        1);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void write_certificates(const char *name, EVP_PKEY *key, unsigned count)
+{
+    FILE *file = create(name);
+    X509 *certificate = X509_new();
+
+    X509_gmtime_adj(X509_getm_notBefore(certificate), 0);
+    X509_gmtime_adj(X509_getm_notAfter(certificate), 60);
+    assert_int_equal(X509_set_pubkey(certificate, key), 1);
+    assert_true(X509_sign(certificate, key, EVP_sha256()) > 0);
+    while (count-- > 0)
+        assert_int_equal(PEM_write_X509(file, certificate), 1);
+    X509_free(certificate);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Receives until there is something to say. */
+static warprsa_vault_received receive_next(void)
+{
+    warprsa_vault_received received = WARPRSA_VAULT_NOTHING_YET;
+
+    while (received == WARPRSA_VAULT_NOTHING_YET) {
+        struct pollfd readable = {.fd = ends[0], .events = POLLIN};
+
+        assert_int_equal(poll(&readable, 1, 60000), 1);
+        received = warprsa_vault_receive(&receiver);
+    }
+    return received;
+}
+
+/* Has another process read the files. */
+static void read_files(const char *rules, const char *passphrase)
+{
+    const warprsa_vault_files files = {keys_directory, rules, passphrase};
+    int status = -1;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(warprsa_vault_reader_run(&files, ends[1]) ? 0 : 1);
+    assert_int_equal(receive_next(), WARPRSA_VAULT_REPLACED);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static bool has_key(const char *name)
+{
+    warprsa_vault_key *key = warprsa_vault_find_name(vault, name);
+
+    warprsa_vault_key_release(key);
+    return key != NULL;
+}
+
+static void test_files(void **state)
+{
+    const warprsa_vault_user user = {.uid = 7};
+    const warprsa_key_use use = {.operation = WARPRSA_USE_SIGN,
+                                 .padding = WARPRSA_PADDING_NONE};
+    warprsa_vault_key *www = NULL;
+    size_t bytes = 0;
+    static char pem[65536];
+
+    write_key("www.pem", pkeys[0], NULL);
+    write_certificates("www.crt", pkeys[0], 40); /* several pieces */
+    write_key("ca.pem", pkeys[1], "secret");
+    write_certificates("ca.crt", pkeys[0], 1); /* another key's */
+    write_key("notes.txt", pkeys[2], NULL);
+    write_key(".hidden.pem", pkeys[2], NULL);
+    write_key("no name.pem", pkeys[2], NULL);
+    write_key("\x80.pem", pkeys[2], NULL);
+    fclose(create("empty.pem"));
+    write_text(rules_path, "www user=7 sign padding=none\n");
+    write_text(passphrase_path, "secret\n");
+    read_files(rules_path, passphrase_path);
+    assert_logged(
+        "key ca: its certificates are refused: its first certificate is for "
+        "another public key\n"
+        "key empty: refused: it has no key: expected a private key in PEM\n"
+        "key no name: refused: expected " WARPRSA_KEY_NAME_ALLOWED "\n"
+        "key ?: refused: expected " WARPRSA_KEY_NAME_ALLOWED "\n"
+        "key ca: added: RSA of 1024 bits\n"
+        "key www: added: RSA of 1024 bits, with certificates\n");
+    www = warprsa_vault_find_name(vault, "www");
+    assert_int_equal(warprsa_vault_may(www, &user, &use), WARPRSA_ALLOWED);
+    bytes = warprsa_vault_key_certificates(www, pem, sizeof(pem));
+    assert_true(bytes > 2 * WARPRSA_VAULT_PIECE_BYTES);
+    assert_memory_equal(pem, "-----BEGIN CERTIFICATE-----", 27);
+    assert_memory_equal(pem + bytes - 26, "-----END CERTIFICATE-----\n", 26);
+    warprsa_vault_key_release(www);
+}
+
+static void test_mistakes(void **state)
+{
+    char expected[400];
+
+    write_key("www.pem", pkeys[0], NULL);
+    write_text(rules_path, "www user=7 sign padding=none\nwww\n");
+    read_files(rules_path, "");
+    snprintf(expected, sizeof(expected),
+             "key www: added: RSA of 1024 bits\n"
+             "rules not read: %s:2:4: expected sign or decrypt; no key can be "
+             "used\n",
+             rules_path);
+    assert_logged(expected);
+    unlink(rules_path);
+    read_files(rules_path, passphrase_path);
+    snprintf(expected, sizeof(expected),
+             "keys not read: %s: No such file or directory; all stay as they "
+             "were\nrules not read: %s: No such file or directory; no key can "
+             "be used\n",
+             passphrase_path, rules_path);
+    assert_logged(expected);
+    assert_true(has_key("www"));
+    write_key("ca.pem", pkeys[1], "secret");
+    read_files("", "");
+    assert_logged("key ca: refused: it is encrypted, and there is no "
+                  "passphrase: set keys_passphrase_file\n");
+    assert_int_equal(chmod(keys_directory, 0777), 0);
+    read_files("", "");
+    snprintf(expected, sizeof(expected),
+             "keys not read: %s: others may write to it (mode 0777): expected "
+             "0700 or 0755; all stay as they were\n",
+             keys_directory);
+    assert_logged(expected);
+    assert_true(has_key("www"));
+    assert_int_equal(chmod(rules_path, 0666), -1);
+    write_text(rules_path, "");
+    assert_int_equal(chmod(rules_path, 0666), 0);
+    read_files(rules_path, "");
+    assert_non_null(strstr(log_text, "keys.conf: others may write it"));
+    assert_int_equal(unlink(rules_path), 0);
+    assert_int_equal(chmod(keys_directory, 0700), 0);
+}
+
+/* Nobody receives: the reader ends. */
+static void test_no_receiver(void **state)
+{
+    const warprsa_vault_files files = {keys_directory, "", ""};
+
+    close(ends[0]);
+    assert_false(warprsa_vault_reader_run(&files, ends[1]));
+    assert_true(warprsa_vault_transfer_open(ends));
+}
+
+/* What the receiving process sends reaches nobody. */
+static void test_one_way(void **state)
+{
+    assert_int_equal(send(ends[0], "x", 1, MSG_NOSIGNAL), -1);
+    assert_int_equal(warprsa_vault_receive(&receiver),
+                     WARPRSA_VAULT_NOTHING_YET);
+    close(ends[1]);
+    assert_int_equal(warprsa_vault_receive(&receiver), WARPRSA_VAULT_CLOSED);
+    close(ends[0]);
+    assert_true(warprsa_vault_transfer_open(ends));
+}
+
+static warprsa_vault_record record;
+
+static void send_kind(warprsa_vault_record_kind kind)
+{
+    record.kind = kind;
+    assert_true(warprsa_vault_transfer_send(ends[1], &record));
+}
+
+static void send_key(const char *name, const EVP_PKEY *key)
+{
+    vault_keys_numbers(&record.numbers, key);
+    snprintf(record.name, sizeof(record.name), "%s", name);
+    send_kind(WARPRSA_RECORD_KEY);
+}
+
+static void assert_received(warprsa_vault_received expected)
+{
+    assert_int_equal(warprsa_vault_receive(&receiver), expected);
+}
+
+/* A reader that dies, and the next. */
+static void test_starts_over(void **state)
+{
+    send_kind(WARPRSA_RECORD_BEGIN);
+    send_key("www", pkeys[0]);
+    assert_received(WARPRSA_VAULT_NOTHING_YET);
+    assert_false(has_key("www"));
+    send_kind(WARPRSA_RECORD_BEGIN);
+    send_key("ca", pkeys[1]);
+    send_kind(WARPRSA_RECORD_END);
+    assert_received(WARPRSA_VAULT_REPLACED);
+    assert_received(WARPRSA_VAULT_NOTHING_YET);
+    assert_false(has_key("www"));
+    assert_true(has_key("ca"));
+}
+
+/* A key that is none is refused alone. */
+static void test_unsound_key(void **state)
+{
+    send_kind(WARPRSA_RECORD_BEGIN);
+    vault_keys_numbers(&record.numbers, pkeys[0]);
+    record.numbers.lengths[4] = 1000000;
+    strcpy(record.name, "www");
+    send_kind(WARPRSA_RECORD_KEY);
+    send_key("ca", pkeys[1]);
+    send_kind(WARPRSA_RECORD_END);
+    assert_received(WARPRSA_VAULT_REPLACED);
+    assert_logged("key www: refused: its numbers are none of a key, or there "
+                  "is no memory\nkey ca: added: RSA of 1024 bits\n");
+}
+
+/* Sends bytes as they are in the middle of a reading, which has to fail, and
+ * shows that the next reading is taken. */
+static void assert_malformed(const void *bytes, size_t size)
+{
+    warprsa_vault_record begin_record = {.kind = WARPRSA_RECORD_BEGIN};
+
+    assert_true(warprsa_vault_transfer_send(ends[1], &begin_record));
+    assert_int_equal(send(ends[1], bytes, size, 0), size);
+    assert_received(WARPRSA_VAULT_MALFORMED);
+    begin_record.kind = WARPRSA_RECORD_END;
+    assert_true(warprsa_vault_transfer_send(ends[1], &begin_record));
+    assert_received(WARPRSA_VAULT_MALFORMED);
+}
+
+static void test_malformed(void **state)
+{
+    static char bytes[2 * sizeof(warprsa_vault_record)];
+    const size_t head = offsetof(warprsa_vault_record, numbers);
+    const size_t why = head + WARPRSA_VAULT_WHY_SIZE;
+
+    memset(&record, 0, sizeof(record));
+    assert_malformed(bytes, 1);
+    assert_malformed(bytes, sizeof(bytes));
+    for (uint32_t kind = 0; kind < 20; kind++) {
+        record.kind = kind;
+        assert_malformed(&record, head - 1);
+        assert_malformed(&record, head + 1);
+        assert_malformed(&record, sizeof(record));
+    }
+    /* Texts without an end. */
+    memset(record.why, 'w', sizeof(record.why));
+    record.kind = WARPRSA_RECORD_REFUSED_KEY;
+    assert_malformed(&record, why);
+    record.kind = WARPRSA_RECORD_NO_RULES;
+    assert_malformed(&record, why);
+    record.kind = WARPRSA_RECORD_NO_KEYS;
+    assert_malformed(&record, why);
+    memset(&record, 0, sizeof(record));
+    memset(record.name, 'n', sizeof(record.name));
+    record.kind = WARPRSA_RECORD_REFUSED_KEY;
+    assert_malformed(&record, why);
+    /* A rule that no parser makes. */
+    memset(&record, 0, sizeof(record));
+    record.kind = WARPRSA_RECORD_RULE;
+    assert_malformed(&record, head + sizeof(record.rule));
+    assert_logged("");
+    /* An END without a BEGIN. */
+    send_kind(WARPRSA_RECORD_END);
+    assert_received(WARPRSA_VAULT_MALFORMED);
+}
+
+static void test_malformed_pieces(void **state)
+{
+    static const struct {
+        uint32_t total, bytes;
+    } pieces[] = {
+        {0, 0},
+        {0, 1},
+        {1, 0},
+        {1, 2},
+        {UINT32_MAX, 1},
+        {WARPRSA_VAULT_CERTIFICATE_BYTES_MAX + 1, 1},
+        {WARPRSA_VAULT_CERTIFICATE_BYTES_MAX, WARPRSA_VAULT_PIECE_BYTES + 1},
+        {1, 1}, /* of no key */
+    };
+    const size_t size =
+        offsetof(warprsa_vault_record, piece) + sizeof(warprsa_vault_piece);
+
+    memset(&record, 0, sizeof(record));
+    strcpy(record.name, "www");
+    record.kind = WARPRSA_RECORD_CERTIFICATES;
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+        record.piece.total = pieces[i].total;
+        record.piece.bytes = pieces[i].bytes;
+        assert_malformed(&record, size);
+    }
+    /* An END amid pieces. */
+    send_kind(WARPRSA_RECORD_BEGIN);
+    send_key("www", pkeys[0]);
+    memset(&record, 0, sizeof(record));
+    strcpy(record.name, "www");
+    record.piece.total = 2;
+    record.piece.bytes = 1;
+    send_kind(WARPRSA_RECORD_CERTIFICATES);
+    send_kind(WARPRSA_RECORD_END);
+    assert_received(WARPRSA_VAULT_MALFORMED);
+    assert_false(has_key("www"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_files),       TEST(test_mistakes),
+        TEST(test_no_receiver), TEST(test_one_way),
+        TEST(test_starts_over), TEST(test_unsound_key),
+        TEST(test_malformed),   TEST(test_malformed_pieces),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
