@@ -11,9 +11,10 @@
  *
  *   cancellation, trace, core, libcrypto, config_section, config, fork,
  *   library_context, random, function_ids, function_table, algorithms, context,
- *   errors, callers_context, instance, key, blinding, async_wait, rsa_method,
- *   keymgmt, signature, asym_cipher, dispatch, self_test, status; provider.c is
- *   last.
+ *   errors, callers_context, instance, key, blinding, async_wait,
+ *   reference_use, reference_method, rsa_method, keymgmt, reference_padding,
+ *   signature, asym_cipher, dispatch, decoder, store, self_test, status;
+ *   provider.c is last.
  */
 #ifndef WARPRSA_PROVIDER_CONTEXT_H
 #define WARPRSA_PROVIDER_CONTEXT_H

@@ -30,6 +30,12 @@ bool warprsa_core_init(warprsa_core *core, const OSSL_CORE_HANDLE *handle,
         case OSSL_FUNC_CORE_VSET_ERROR:
             core->vset_error = OSSL_FUNC_core_vset_error(in);
             break;
+        case OSSL_FUNC_BIO_READ_EX:
+            core->bio_read = OSSL_FUNC_BIO_read_ex(in);
+            break;
+        case OSSL_FUNC_BIO_GETS:
+            core->bio_gets = OSSL_FUNC_BIO_gets(in);
+            break;
         }
     }
     return core->get_params != NULL && core->get_libctx != NULL &&
@@ -49,12 +55,25 @@ void warprsa_core_raise(const warprsa_core *core, unsigned reason,
     core->set_error_debug(core->handle, file, line, function);
     core->vset_error(core->handle, reason, format, arguments);
     va_end(arguments);
-    if (core->trace == NULL)
+    if (core->trace == NULL || reason >= WARPRSA_R_REFERENCE)
         return;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     warprsa_trace_printf(core->trace, 1, "not loaded: %s", text);
+}
+
+const OSSL_ITEM *warprsa_core_reasons(void *provctx)
+{
+    static const OSSL_ITEM reasons[] = {
+        {WARPRSA_R_REFERENCE, "bad key reference"},
+        {WARPRSA_R_PRIVATE_NUMBERS, "private numbers are not available"},
+        {WARPRSA_R_DAEMON, "warprsad does not compute"},
+        {0, NULL},
+    };
+
+    (void)provctx;
+    return reasons;
 }
 
 static void set_error(const warprsa_core *core, unsigned code,

@@ -22,26 +22,36 @@ typedef struct warprsa_core {
     OSSL_FUNC_core_new_error_fn *new_error;
     OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
     OSSL_FUNC_core_vset_error_fn *vset_error;
+    /* Of streams; NULL in a core that has none. */
+    OSSL_FUNC_BIO_read_ex_fn *bio_read;
+    OSSL_FUNC_BIO_gets_fn *bio_gets;
 } warprsa_core;
 
-/* Reasons of errors. They have no texts: all are raised while the provider
- * loads, and libcrypto asks a provider for texts only after it has loaded. */
+/* Reasons of errors. Those raised while the provider loads have no texts:
+ * libcrypto asks a provider for texts only after it has loaded. */
 enum {
     WARPRSA_R_CONFIGURATION = 1,
     WARPRSA_R_DEFAULT_PROVIDER,
     WARPRSA_R_SELF_TEST,
     WARPRSA_R_OUT_OF_MEMORY,
     WARPRSA_R_LIBCRYPTO,
+    /* Raised after it has loaded. */
+    WARPRSA_R_REFERENCE,
+    WARPRSA_R_PRIVATE_NUMBERS,
+    WARPRSA_R_DAEMON,
 };
+
+/* The texts of reasons, for OSSL_FUNC_PROVIDER_GET_REASON_STRINGS. */
+const OSSL_ITEM *warprsa_core_reasons(void *provctx);
 
 /* Takes the functions from the core's table `in`. False: one is missing; no
  * error can be raised then. One thread, at load. */
 bool warprsa_core_init(warprsa_core *core, const OSSL_CORE_HANDLE *handle,
                        const OSSL_DISPATCH *in);
 
-/* Raises an error with one of the reasons above and a text for a person. Also
- * traces the text, since libcrypto drops the errors of a provider that its
- * configuration file activates. Any thread. */
+/* Raises an error with one of the reasons above and a text for a person. While
+ * the provider loads, also traces the text, since libcrypto drops the errors of
+ * a provider that its configuration file activates. Any thread. */
 #define warprsa_raise(core, reason, ...)                                       \
     warprsa_core_raise(core, reason, OPENSSL_FILE, OPENSSL_LINE, OPENSSL_FUNC, \
                        __VA_ARGS__)

@@ -41,6 +41,7 @@ static void free_ours(warprsa_rsa *ours)
     for (int i = 0; i < WARPRSA_BLINDINGS; i++)
         BN_BLINDING_free(atomic_load(&ours->blindings[i]));
     RSA_meth_free(ours->method);
+    OPENSSL_free(ours->reference);
     OPENSSL_free(ours);
 }
 
@@ -83,6 +84,24 @@ bool warprsa_rsa_attach(warprsa_context *context, unsigned type, RSA *rsa,
         return false;
     }
     return true;
+}
+
+bool warprsa_rsa_set_reference(RSA *rsa, const warprsa_key_reference *from)
+{
+    warprsa_rsa *ours = warprsa_rsa_of(rsa);
+
+    ours->reference = OPENSSL_memdup(from, sizeof(*from));
+    if (ours->reference == NULL)
+        return false;
+    RSA_set_flags(rsa, RSA_FLAG_EXT_PKEY | RSA_FLAG_NO_BLINDING);
+    return true;
+}
+
+bool warprsa_rsa_is_reference(const RSA *rsa)
+{
+    const warprsa_rsa *ours = warprsa_rsa_of(rsa);
+
+    return ours != NULL && ours->reference != NULL;
 }
 
 /* Copies the numbers of an RSA. False: one is missing or too long. */

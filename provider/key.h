@@ -15,6 +15,8 @@
 
 #include <openssl/rsa.h>
 
+#include "batching/vault/wire/key_name.h"
+#include "batching/vault/wire/reference.h"
 #include "provider/instance.h"
 
 enum {
@@ -32,11 +34,20 @@ typedef struct warprsa_key_handle {
     struct warprsa_key_handle *parent; /* of the process that forked this */
 } warprsa_key_handle;
 
+/* What a key has that is a reference: its private numbers are warprsad's. */
+typedef struct warprsa_key_reference {
+    uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES];
+    char name[WARPRSA_KEY_NAME_SIZE];
+    char socket[WARPRSA_REFERENCE_SOCKET_SIZE];
+    unsigned modulus_bytes;
+} warprsa_key_reference;
+
 typedef struct warprsa_rsa {
     warprsa_context *context;
     RSA_METHOD *method;
-    unsigned type;     /* index of its keymgmt */
-    int size_class;    /* -1: the engines can't take it */
+    warprsa_key_reference *reference; /* NULL: an ordinary key */
+    unsigned type;                    /* index of its keymgmt */
+    int size_class;                   /* -1: the engines can't take it */
     bool uses_mod_exp; /* libcrypto calls the method's mod_exp for it */
     _Atomic(warprsa_key_handle *) handle;
     _Atomic(BN_BLINDING *) blindings[WARPRSA_BLINDINGS]; /* idle ones */
@@ -52,6 +63,14 @@ bool warprsa_rsa_attach(warprsa_context *context, unsigned type, RSA *rsa,
 
 /* What is attached to an RSA; NULL: the RSA wasn't made by our keymgmt. */
 warprsa_rsa *warprsa_rsa_of(const RSA *rsa);
+
+/* Makes a reference of an RSA with public numbers alone, by a copy. From then
+ * on libcrypto calls the method's mod_exp for every private operation. False:
+ * no memory. One thread. */
+bool warprsa_rsa_set_reference(RSA *rsa, const warprsa_key_reference *from);
+
+/* Whether a key of our keymgmt is a reference. Any thread. */
+bool warprsa_rsa_is_reference(const RSA *rsa);
 
 /*
  * To be called once an RSA has its numbers: finds the size class. If there is

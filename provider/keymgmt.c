@@ -6,14 +6,26 @@
  */
 #include "provider/keymgmt.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/params.h>
+#include <openssl/x509.h>
 
 #include "provider/callers_context.h"
 #include "provider/forwarding.h"
 #include "provider/key.h"
 #include "provider/rsa_method.h"
+
+enum {
+    TYPE_PSS = 1, /* index of the keymgmt for RSA-PSS */
+    REFERENCE_BITS_MIN = 1024,
+    REFERENCE_BITS_MAX = 16384,
+};
 
 /* A key generation under way. */
 typedef struct generation {
@@ -97,11 +109,32 @@ static int key_import(void *key, int selection, const OSSL_PARAM params[])
     WARPRSA_RETURN_INT(context_of(key), import_numbers(key, selection, params));
 }
 
+static const warprsa_key_reference *reference_of(const void *key)
+{
+    return warprsa_rsa_of(key)->reference;
+}
+
+/* What the default provider can be asked about a key: of a reference it knows
+ * no private numbers. */
+static int known_of(const void *key, int selection)
+{
+    return reference_of(key) == NULL
+               ? selection
+               : selection & ~OSSL_KEYMGMT_SELECT_PRIVATE_KEY;
+}
+
 static int key_export(void *key, int selection, OSSL_CALLBACK *callback,
                       void *arg)
 {
     if (key == NULL)
         return 0;
+    if (known_of(key, selection) != selection) {
+        warprsa_raise(&context_of(key)->core, WARPRSA_R_PRIVATE_NUMBERS,
+                      "key %s is a reference: its private numbers never leave "
+                      "warprsad",
+                      reference_of(key)->name);
+        return 0;
+    }
     WARPRSA_RETURN_INT(context_of(key), functions_of(key)->export(
                                             key, selection, callback, arg));
 }
@@ -124,12 +157,16 @@ static int import_copy(const OSSL_PARAM params[], void *arg)
 static void *copy_key(const void *from, int selection)
 {
     const warprsa_rsa *ours = warprsa_rsa_of(from);
+    const int known = known_of(from, selection);
     copying copy = {key_new(ours->context, ours->type),
-                    selection | OSSL_KEYMGMT_SELECT_OTHER_PARAMETERS};
+                    known | OSSL_KEYMGMT_SELECT_OTHER_PARAMETERS};
 
-    if (copy.to == NULL || RSA_get0_n(from) == NULL ||
-        functions_of(from)->export((void *)from, copy.selection, import_copy,
-                                   &copy))
+    if (copy.to == NULL || RSA_get0_n(from) == NULL)
+        return copy.to;
+    if (functions_of(from)->export((void *)from, copy.selection, import_copy,
+                                   &copy) &&
+        (known == selection ||
+         warprsa_rsa_set_reference(copy.to, ours->reference)))
         return copy.to;
     key_free(copy.to);
     return NULL;
@@ -147,15 +184,17 @@ static int key_has(const void *key, int selection)
 {
     if (key == NULL)
         return 0;
-    WARPRSA_RETURN_INT(context_of(key), functions_of(key)->has(key, selection));
+    WARPRSA_RETURN_INT(context_of(key),
+                       functions_of(key)->has(key, known_of(key, selection)));
 }
 
 static int key_validate(const void *key, int selection, int how)
 {
     if (key == NULL)
         return 0;
-    WARPRSA_RETURN_INT(context_of(key),
-                       functions_of(key)->validate(key, selection, how));
+    WARPRSA_RETURN_INT(
+        context_of(key),
+        functions_of(key)->validate(key, known_of(key, selection), how));
 }
 
 static int key_match(const void *key, const void *other, int selection)
@@ -217,6 +256,129 @@ static const char *operation_name(int operation)
 {
     (void)operation;
     return "RSA";
+}
+
+/* ---- references ---- */
+
+/* Takes a key over from our decoder: `address` is that of a pointer to it. */
+static void *key_load(const void *address, size_t size)
+{
+    void **from = (void **)address;
+    void *key = NULL;
+
+    if (size == sizeof(*from)) {
+        key = *from;
+        *from = NULL;
+    }
+    return key;
+}
+
+/* Whether a public key has these bytes as its only encoding. */
+static bool is_encoded_as(const EVP_PKEY *key,
+                          const warprsa_reference *reference)
+{
+    unsigned char *spki = NULL;
+    const int length = i2d_PUBKEY(key, &spki);
+    const bool same = length > 0 && (size_t)length == reference->spki_bytes &&
+                      memcmp(spki, reference->spki, (size_t)length) == 0;
+
+    OPENSSL_free(spki);
+    return same;
+}
+
+/* The public key of a reference, in our library context. NULL: it is none that
+ * a vault key can have. */
+static EVP_PKEY *public_key_of(const warprsa_context *context,
+                               const warprsa_reference *reference)
+{
+    const unsigned char *at = reference->spki;
+    EVP_PKEY *key = NULL;
+
+    ERR_set_mark();
+    key = d2i_PUBKEY_ex(NULL, &at, (long)reference->spki_bytes, context->libctx,
+                        NULL);
+    if (key != NULL &&
+        (!(EVP_PKEY_is_a(key, "RSA") || EVP_PKEY_is_a(key, "RSA-PSS")) ||
+         EVP_PKEY_get_bits(key) < REFERENCE_BITS_MIN ||
+         EVP_PKEY_get_bits(key) > REFERENCE_BITS_MAX ||
+         !is_encoded_as(key, reference))) {
+        EVP_PKEY_free(key);
+        key = NULL;
+    }
+    ERR_pop_to_mark();
+    return key;
+}
+
+/* Imports a public key into an empty one and marks it as a reference. */
+static bool fill_reference(void *key, const EVP_PKEY *from,
+                           const warprsa_reference *reference)
+{
+    const warprsa_context *context = context_of(key);
+    const char *socket = reference->socket[0] != '\0' ? reference->socket
+                                                      : context->config.socket;
+    warprsa_key_reference mark = {
+        .modulus_bytes = (unsigned)EVP_PKEY_get_size(from),
+    };
+    OSSL_PARAM *params = NULL;
+    size_t length = 0;
+    bool ok = false;
+
+    snprintf(mark.name, sizeof(mark.name), "%s", reference->name);
+    snprintf(mark.socket, sizeof(mark.socket), "%s", socket);
+    ok = EVP_Q_digest(context->libctx, "SHA256", NULL, reference->spki,
+                      reference->spki_bytes, mark.spki_sha256, &length) &&
+         EVP_PKEY_todata(from, EVP_PKEY_PUBLIC_KEY, &params) &&
+         import_numbers(key, EVP_PKEY_PUBLIC_KEY, params) &&
+         warprsa_rsa_set_reference(key, &mark);
+    OSSL_PARAM_free(params);
+    return ok;
+}
+
+static int make_reference(warprsa_context *context, unsigned type,
+                          const warprsa_reference *reference, void **out)
+{
+    EVP_PKEY *public_key = public_key_of(context, reference);
+    const bool is_pss =
+        public_key != NULL && EVP_PKEY_is_a(public_key, "RSA-PSS");
+    bool ok = false;
+
+    *out = NULL;
+    if (public_key == NULL) {
+        warprsa_raise(&context->core, WARPRSA_R_REFERENCE,
+                      "key reference %s: its public key is not in DER, or not "
+                      "one of RSA with 1024 to 16384 bits",
+                      reference->name);
+        return 0;
+    }
+    ok = is_pss != (type == TYPE_PSS);
+    if (!ok) {
+        *out = key_new(context, type);
+        ok = *out != NULL && fill_reference(*out, public_key, reference);
+        if (!ok) {
+            key_free(*out);
+            *out = NULL;
+        }
+    }
+    EVP_PKEY_free(public_key);
+    return ok;
+}
+
+int warprsa_keymgmt_make_reference(warprsa_context *context, unsigned type,
+                                   const warprsa_reference *reference,
+                                   void **out)
+{
+    WARPRSA_RETURN_INT(context, make_reference(context, type, reference, out));
+}
+
+void warprsa_keymgmt_free_reference(void *key)
+{
+    key_free(key);
+}
+
+int warprsa_keymgmt_export(void *key, int selection, OSSL_CALLBACK *callback,
+                           void *arg)
+{
+    return key_export(key, selection, callback, arg);
 }
 
 /* ---- generation ---- */
@@ -298,10 +460,10 @@ static void gen_cleanup(void *genctx)
 }
 
 /*
- * Functions left out on purpose: LOAD takes keys over from decoders and stores,
- * as addresses. NEW_EX may take over the caller's RSA (function_ids.h). A
- * setter of parameters would change a key after its size class was found. The
- * default provider has no other functions.
+ * Functions left out on purpose: NEW_EX may take over the caller's RSA
+ * (function_ids.h). A setter of parameters would change a key after its size
+ * class was found. The default provider has no other functions. libcrypto calls
+ * LOAD with what a decoder of this provider has made, and with nothing else.
  */
 #define ENTRY(ID, name) WARPRSA_ENTRY(KEYMGMT, ID, name)
 static const OSSL_DISPATCH for_all[] = {
@@ -315,6 +477,7 @@ static const OSSL_DISPATCH for_all[] = {
     ENTRY(EXPORT, key_export),
     ENTRY(EXPORT_TYPES, key_types),
     ENTRY(DUP, key_dup),
+    ENTRY(LOAD, key_load),
     ENTRY(QUERY_OPERATION_NAME, operation_name),
     ENTRY(GEN_SET_TEMPLATE, gen_set_template),
     ENTRY(GEN_SET_PARAMS, gen_set_params),

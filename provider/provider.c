@@ -12,6 +12,7 @@
 #include "batching/queue/engines.h"
 #include "provider/cancellation.h"
 #include "provider/context.h"
+#include "provider/decoder.h"
 #include "provider/dispatch.h"
 #include "provider/errors.h"
 #include "provider/instance.h"
@@ -36,6 +37,8 @@ static const OSSL_ALGORITHM *query(void *provctx, int operation, int *no_cache)
          * on libcrypto hides whether PKCS #1 v1.5 padding was right. If ours is
          * older, its answers would be a padding oracle. */
         return context->same_libcrypto ? context->algorithms.asym_cipher : NULL;
+    case OSSL_OP_DECODER:
+        return context->left_out ? NULL : warprsa_decoders;
     }
     return NULL;
 }
@@ -128,6 +131,8 @@ static const OSSL_DISPATCH dispatch[] = {
      (void (*)(void))warprsa_status_gettable},
     {OSSL_FUNC_PROVIDER_GET_PARAMS, (void (*)(void))warprsa_status_get},
     {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query},
+    {OSSL_FUNC_PROVIDER_GET_REASON_STRINGS,
+     (void (*)(void))warprsa_core_reasons},
     {0, NULL},
 };
 

@@ -16,6 +16,7 @@
 #include "provider/blinding.h"
 #include "provider/cancellation.h"
 #include "provider/key.h"
+#include "provider/reference_method.h"
 
 enum {
     /* The longest wait between enter and leave: closing waits for it. */
@@ -294,6 +295,8 @@ static int mod_exp(BIGNUM *r0, const BIGNUM *in, RSA *rsa, BN_CTX *bn_ctx)
     int how = next_mod_exp;
 
     next_mod_exp = MOD_EXP_ROUTED;
+    if (ours->reference != NULL)
+        return warprsa_reference_mod_exp(r0, in, rsa, bn_ctx);
     if (ours->size_class < 0) {
         /* libcrypto's own blinding is on around this call. */
         count_unsupported_key(ours->context);
@@ -419,8 +422,11 @@ decrypt_bytes(int length, const unsigned char *from, unsigned char *to,
 static int priv_enc(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {
-    bytes_tried tried = sign_bytes(length, from, to, rsa, padding);
+    bytes_tried tried = BYTES_NOT_TRIED;
 
+    if (warprsa_rsa_is_reference(rsa))
+        return warprsa_reference_priv_enc(length, from, to, rsa, padding);
+    tried = sign_bytes(length, from, to, rsa, padding);
     if (tried == BYTES_DONE)
         return RSA_size(rsa);
     return call_libcrypto(RSA_meth_get_priv_enc(RSA_PKCS1_OpenSSL()),
@@ -434,8 +440,11 @@ static int priv_enc(int length, const unsigned char *from, unsigned char *to,
 static int priv_dec(int length, const unsigned char *from, unsigned char *to,
                     RSA *rsa, int padding)
 {
-    bytes_tried tried = decrypt_bytes(length, from, to, rsa, padding);
+    bytes_tried tried = BYTES_NOT_TRIED;
 
+    if (warprsa_rsa_is_reference(rsa))
+        return warprsa_reference_priv_dec(length, from, to, rsa, padding);
+    tried = decrypt_bytes(length, from, to, rsa, padding);
     if (tried == BYTES_DONE)
         return RSA_size(rsa);
     return call_libcrypto(RSA_meth_get_priv_dec(RSA_PKCS1_OpenSSL()),

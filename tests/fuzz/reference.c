@@ -5,6 +5,7 @@
  * encoding: written in DER it has the same bytes, and written in PEM it is
  * read as the same.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
  */
 #include "batching/vault/wire/reference.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -19,29 +20,6 @@ enum {
 
 static const char begin_line[] = "-----BEGIN " WARPRSA_REFERENCE_LABEL "-----";
 static const char end_line[] = "-----END " WARPRSA_REFERENCE_LABEL "-----";
-
-/* ---- names and sockets ---- */
-
-static bool is_alphanumeric(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9');
-}
-
-bool warprsa_key_name_allowed(const char *name)
-{
-    size_t length = 0;
-
-    for (; name[length] != '\0'; length++) {
-        const char c = name[length];
-        const bool inner = length > 0 && (c == '.' || c == '-');
-
-        if (length + 1 == WARPRSA_KEY_NAME_SIZE ||
-            !(is_alphanumeric(c) || c == '_' || inner))
-            return false;
-    }
-    return length > 0;
-}
 
 /* A path from the root, of characters that a line of a log can show. */
 static bool socket_allowed(const char *path)
@@ -138,7 +116,7 @@ static const char *take_texts(bytes *in, warprsa_reference *out)
 
     if (!take(in, TAG_UTF8, &text) ||
         !copy_text(out->name, sizeof(out->name), &text) ||
-        !warprsa_key_name_allowed(out->name))
+        !warprsa_key_name_is_valid(out->name, strlen(out->name)))
         return "no name, or one that no key can have";
     if (left(in) == 0)
         return NULL;
@@ -211,7 +189,7 @@ static bool can_be_read(const warprsa_reference *reference)
            (reference->socket[0] == '\0' ||
             socket_allowed(reference->socket)) &&
            memchr(reference->name, '\0', sizeof(reference->name)) != NULL &&
-           warprsa_key_name_allowed(reference->name);
+           warprsa_key_name_is_valid(reference->name, strlen(reference->name));
 }
 
 size_t warprsa_reference_write(const warprsa_reference *reference, uint8_t *der,

@@ -17,14 +17,14 @@
 #ifndef WARPRSA_BATCHING_VAULT_WIRE_REFERENCE_H
 #define WARPRSA_BATCHING_VAULT_WIRE_REFERENCE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "batching/vault/wire/key_name.h"
 
 #define WARPRSA_REFERENCE_LABEL "WARPRSA KEY REFERENCE"
 
 enum {
-    WARPRSA_KEY_NAME_SIZE = 64,          /* with its zero */
     WARPRSA_REFERENCE_SOCKET_SIZE = 108, /* sun_path, with its zero */
     /* RSA-16384 with a public exponent of 64 bits and the parameters of
      * RSA-PSS needs 2200 bytes. */
@@ -39,10 +39,6 @@ typedef struct warprsa_reference {
     size_t spki_bytes;
     uint8_t spki[WARPRSA_REFERENCE_SPKI_MAX]; /* DER */
 } warprsa_reference;
-
-/* Whether a vault key may have this name: letters, digits, '.', '_', '-', 63
- * of them at most, the first one a letter, a digit or '_'. Any thread. */
-bool warprsa_key_name_allowed(const char *name);
 
 /*
  * Reads a reference. Returns NULL, or what is wrong, in a few English words.
