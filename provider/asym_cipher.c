@@ -6,12 +6,18 @@
 #include "provider/asym_cipher.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>
+#include <openssl/rsa.h>
 
 #include "provider/callers_context.h"
 #include "provider/forwarding.h"
+#include "provider/key.h"
+#include "provider/reference_method.h"
+#include "provider/reference_padding.h"
+#include "provider/reference_use.h"
 
 typedef OSSL_FUNC_asym_cipher_encrypt_init_fn init_fn;
 
@@ -152,10 +158,74 @@ INIT(decrypt_init)
 
 WARPRSA_SET_CTX_PARAMS(cipher)
 
+/* ---- decryption with references ---- */
+
+/* Whether a vault can remove the padding: it is one that libcrypto removes
+ * above the RSA_METHOD, and libcrypto would find nothing wrong before. */
+static bool vault_can_decrypt(const cipher *ours, const unsigned char *result,
+                              size_t size, size_t from_length,
+                              warprsa_key_use *use)
+{
+    const size_t modulus_bytes = (size_t)RSA_size(ours->key);
+
+    if (result == NULL || from_length > modulus_bytes ||
+        !warprsa_reference_removes_padding(
+            ours->context, ours->functions->get_ctx_params, ours->wrapped, use))
+        return false;
+    use->input_bytes = (uint16_t)modulus_bytes;
+    return size >= (use->padding == WARPRSA_PADDING_TLS
+                        ? WARPRSA_TLS_SECRET_BYTES
+                        : modulus_bytes);
+}
+
+/* Decrypts a number as long as the modulus. */
+static int decrypt_by_vault(const cipher *ours, unsigned char *result,
+                            size_t *length, const warprsa_key_use *use,
+                            const uint8_t *number)
+{
+    uint8_t answer[WARPRSA_VAULT_MODULUS_BYTES_MAX];
+    const int count =
+        warprsa_reference_use(warprsa_rsa_of(ours->key), use, number, answer);
+
+    if (count >= 0) {
+        memcpy(result, answer, (size_t)count);
+        *length = (size_t)count;
+    } else if (count == WARPRSA_REFERENCE_WRONG_PADDING) {
+        ERR_raise(ERR_LIB_RSA, RSA_R_OAEP_DECODING_ERROR);
+    }
+    OPENSSL_cleanse(answer, sizeof(answer));
+    return count >= 0;
+}
+
+static int decrypt_any(const cipher *ours, unsigned char *result,
+                       size_t *length, size_t size, const unsigned char *from,
+                       size_t from_length)
+{
+    uint8_t number[WARPRSA_VAULT_MODULUS_BYTES_MAX];
+    warprsa_key_use use;
+
+    if (ours->key != NULL && warprsa_rsa_is_reference(ours->key) &&
+        vault_can_decrypt(ours, result, size, from_length, &use) &&
+        warprsa_reference_number(number, (int)from_length, from, ours->key))
+        return decrypt_by_vault(ours, result, length, &use, number);
+    return ours->functions->decrypt(ours->wrapped, result, length, size, from,
+                                    from_length);
+}
+
+static int decrypt(void *ctx, unsigned char *result, size_t *length,
+                   size_t size, const unsigned char *from, size_t from_length)
+{
+    const cipher *ours = ctx;
+
+    if (ours == NULL)
+        return 0;
+    WARPRSA_RETURN_INT(ours->context, decrypt_any(ours, result, length, size,
+                                                  from, from_length));
+}
+
 /* ---- functions that only forward: same name, same arguments ---- */
 
 WARPRSA_FORWARD_ONCE(cipher, encrypt)
-WARPRSA_FORWARD_ONCE(cipher, decrypt)
 WARPRSA_FORWARD(cipher, get_ctx_params, (void *ctx, OSSL_PARAM params[]),
                 (ours->wrapped, params))
 

@@ -15,6 +15,9 @@
 
 #include "provider/callers_context.h"
 #include "provider/forwarding.h"
+#include "provider/key.h"
+#include "provider/reference_method.h"
+#include "provider/reference_padding.h"
 
 typedef OSSL_FUNC_signature_sign_init_fn init_fn;
 typedef OSSL_FUNC_signature_digest_sign_init_fn digest_init_fn;
@@ -31,6 +34,9 @@ typedef struct signature {
     digest_init_fn *digest_init;
     void *key;    /* the caller keeps it for as long */
     bool updated; /* part of the message has been hashed */
+    /* Of a reference: the message's hash, for a vault that pads PSS. NULL: it
+     * is not needed, or nothing has been hashed yet. */
+    EVP_MD_CTX *hashing;
 } signature;
 
 static void freectx(void *ctx)
@@ -41,6 +47,7 @@ static void freectx(void *ctx)
         return;
     if (ours->wrapped != NULL)
         ours->functions->freectx(ours->wrapped);
+    EVP_MD_CTX_free(ours->hashing);
     OPENSSL_free(ours->propq);
     OPENSSL_free(ours);
 }
@@ -105,7 +112,16 @@ static signature *signature_dup(const signature *from)
     if (copy == NULL)
         return NULL;
     *copy = *from;
-    return complete(copy, from->functions->dupctx(from->wrapped), from->propq);
+    copy->hashing = NULL;
+    copy = complete(copy, from->functions->dupctx(from->wrapped), from->propq);
+    if (copy == NULL || from->hashing == NULL)
+        return copy;
+    copy->hashing = EVP_MD_CTX_new();
+    if (copy->hashing != NULL &&
+        EVP_MD_CTX_copy_ex(copy->hashing, from->hashing))
+        return copy;
+    freectx(copy);
+    return NULL;
 }
 
 static void *dupctx(void *ctx)
@@ -189,6 +205,8 @@ static int begin(signature *ours, const char *digest, void *key,
     if (key != NULL)
         ours->key = key;
     ours->updated = false;
+    EVP_MD_CTX_free(ours->hashing);
+    ours->hashing = NULL;
     ERR_set_mark();
     result = begin_wrapped(ours, ours->wrapped, digest, params);
     if (result <= 0 && (digest != NULL || warprsa_params_name_digest(params))) {
@@ -245,6 +263,155 @@ INIT(verify_recover_init)
 DIGEST_INIT(digest_sign_init)
 DIGEST_INIT(digest_verify_init)
 
+/* ---- signatures of references ---- */
+
+/* What a signature of `size` bytes of `hash` is to be of the vault: PSS, which
+ * libcrypto would pad before it calls the RSA_METHOD. */
+static bool intend_pss(const signature *ours, const unsigned char *hash,
+                       size_t size, warprsa_intended_use *intended)
+{
+    intended->hash = hash;
+    return ours->key != NULL && warprsa_rsa_is_reference(ours->key) &&
+           warprsa_reference_signs_pss(ours->context,
+                                       ours->functions->get_ctx_params,
+                                       ours->wrapped, &intended->use) &&
+           size == intended->use.input_bytes;
+}
+
+static int sign_hash(const signature *ours, unsigned char *result,
+                     size_t *length, size_t size, const unsigned char *from,
+                     size_t from_length)
+{
+    warprsa_intended_use intended;
+    int ok = 0;
+
+    if (intend_pss(ours, from, from_length, &intended))
+        warprsa_reference_intend(&intended);
+    ok = ours->functions->sign(ours->wrapped, result, length, size, from,
+                               from_length);
+    warprsa_reference_intend(NULL); /* priv_enc() may not have been called */
+    return ok;
+}
+
+/* Hashes a part of a message that a vault may have to pad. False: no memory. */
+static bool hash_along(signature *ours, const unsigned char *data,
+                       size_t length)
+{
+    warprsa_key_use use;
+
+    if (ours->key == NULL || !warprsa_rsa_is_reference(ours->key))
+        return true;
+    if (ours->hashing == NULL) {
+        if (ours->updated || !warprsa_reference_signs_pss(
+                                 ours->context, ours->functions->get_ctx_params,
+                                 ours->wrapped, &use))
+            return true;
+        ours->hashing = warprsa_reference_hashing_new(ours->context, &use);
+    }
+    return ours->hashing != NULL &&
+           EVP_DigestUpdate(ours->hashing, data, length);
+}
+
+static int update_digest(signature *ours, const unsigned char *data,
+                         size_t length)
+{
+    if (!hash_along(ours, data, length))
+        return 0;
+    ours->updated = true;
+    return ours->functions->digest_sign_update(ours->wrapped, data, length);
+}
+
+/* A hash, and what it is to be used for. */
+typedef struct hashed {
+    warprsa_intended_use intended;
+    unsigned char hash[EVP_MAX_MD_SIZE];
+} hashed;
+
+/* What the last part of a message, `from`, lets the vault do. */
+static void intend_hashed(signature *ours, const unsigned char *from,
+                          size_t length, hashed *out)
+{
+    unsigned hash_length = 0;
+
+    if (hash_along(ours, from, length) && ours->hashing != NULL &&
+        EVP_DigestFinal_ex(ours->hashing, out->hash, &hash_length) &&
+        intend_pss(ours, out->hash, hash_length, &out->intended))
+        warprsa_reference_intend(&out->intended);
+}
+
+static int finish_digest(signature *ours, unsigned char *result, size_t *length,
+                         size_t size)
+{
+    hashed last;
+    int ok = 0;
+
+    if (result != NULL)
+        intend_hashed(ours, (const unsigned char *)"", 0, &last);
+    ok =
+        ours->functions->digest_sign_final(ours->wrapped, result, length, size);
+    warprsa_reference_intend(NULL);
+    return ok;
+}
+
+static int sign_message(signature *ours, unsigned char *result, size_t *length,
+                        size_t size, const unsigned char *from,
+                        size_t from_length)
+{
+    hashed last;
+    int ok = 0;
+
+    if (result != NULL)
+        intend_hashed(ours, from, from_length, &last);
+    ok = ours->functions->digest_sign(ours->wrapped, result, length, size, from,
+                                      from_length);
+    warprsa_reference_intend(NULL);
+    return ok;
+}
+
+static int sign(void *ctx, unsigned char *result, size_t *length, size_t size,
+                const unsigned char *from, size_t from_length)
+{
+    const signature *ours = ctx;
+
+    if (ours == NULL)
+        return 0;
+    WARPRSA_RETURN_INT(ours->context, sign_hash(ours, result, length, size,
+                                                from, from_length));
+}
+
+static int digest_sign_update(void *ctx, const unsigned char *data,
+                              size_t length)
+{
+    signature *ours = ctx;
+
+    if (ours == NULL)
+        return 0;
+    WARPRSA_RETURN_INT(ours->context, update_digest(ours, data, length));
+}
+
+static int digest_sign_final(void *ctx, unsigned char *result, size_t *length,
+                             size_t size)
+{
+    signature *ours = ctx;
+
+    if (ours == NULL)
+        return 0;
+    WARPRSA_RETURN_INT(ours->context,
+                       finish_digest(ours, result, length, size));
+}
+
+static int digest_sign(void *ctx, unsigned char *result, size_t *length,
+                       size_t size, const unsigned char *from,
+                       size_t from_length)
+{
+    signature *ours = ctx;
+
+    if (ours == NULL)
+        return 0;
+    WARPRSA_RETURN_INT(ours->context, sign_message(ours, result, length, size,
+                                                   from, from_length));
+}
+
 /* ---- functions that only forward: same name, same arguments ---- */
 
 #define FORWARD(name, ...) WARPRSA_FORWARD(signature, name, __VA_ARGS__)
@@ -275,15 +442,11 @@ DIGEST_INIT(digest_verify_init)
         return ours == NULL ? NULL : ours->functions->name(ours->wrapped);     \
     }
 
-SIGN_ONCE(sign)
 UPDATE(sign_message_update)
 SIGN_FINAL(sign_message_final)
 VERIFY_ONCE(verify)
 UPDATE(verify_message_update)
 SIGN_ONCE(verify_recover)
-UPDATE(digest_sign_update)
-SIGN_FINAL(digest_sign_final)
-SIGN_ONCE(digest_sign)
 UPDATE(digest_verify_update)
 FORWARD(digest_verify_final,
         (void *ctx, const unsigned char *result, size_t length),
