@@ -190,8 +190,6 @@ static int decrypt_by_vault(const cipher *ours, unsigned char *result,
     if (count >= 0) {
         memcpy(result, answer, (size_t)count);
         *length = (size_t)count;
-    } else if (count == WARPRSA_REFERENCE_WRONG_PADDING) {
-        ERR_raise(ERR_LIB_RSA, RSA_R_OAEP_DECODING_ERROR);
     }
     OPENSSL_cleanse(answer, sizeof(answer));
     return count >= 0;

@@ -21,6 +21,7 @@
 #include "provider/library_context.h"
 #include "provider/self_test.h"
 #include "provider/status.h"
+#include "provider/store.h"
 
 static const OSSL_ALGORITHM *query(void *provctx, int operation, int *no_cache)
 {
@@ -39,6 +40,8 @@ static const OSSL_ALGORITHM *query(void *provctx, int operation, int *no_cache)
         return context->same_libcrypto ? context->algorithms.asym_cipher : NULL;
     case OSSL_OP_DECODER:
         return context->left_out ? NULL : warprsa_decoders;
+    case OSSL_OP_STORE:
+        return context->left_out ? NULL : warprsa_stores;
     }
     return NULL;
 }

@@ -145,8 +145,6 @@ bool warprsa_reference_number(uint8_t *number, int length,
 static int finish(int padding, const uint8_t *number, int length,
                   unsigned char *to)
 {
-    if (length == WARPRSA_REFERENCE_WRONG_PADDING)
-        ERR_raise(ERR_LIB_RSA, RSA_R_PADDING_CHECK_FAILED);
     if (length < 0)
         return -1;
     if (padding == NO_IMPLICIT_REJECT_PADDING)

@@ -18,7 +18,7 @@ int warprsa_reference_use(warprsa_rsa *ours, const warprsa_key_use *use,
     (void)use, (void)input, (void)output;
     raise_unreachable(ours->context, ours->reference->socket,
                       ours->reference->name);
-    return WARPRSA_REFERENCE_FAILED;
+    return -1;
 }
 
 bool warprsa_reference_lookup(warprsa_context *context, const char *socket,

@@ -11,16 +11,12 @@
 #include "batching/vault/wire/reference.h"
 #include "provider/key.h"
 
-enum {
-    WARPRSA_REFERENCE_FAILED = -1,        /* an error has been raised */
-    WARPRSA_REFERENCE_WRONG_PADDING = -2, /* of what was decrypted; none has */
-};
-
 /*
  * Has warprsad use the key of a reference. `use` has no fault (key_use.h);
  * `input` is of use->input_bytes, and `output` has room for as many bytes as
  * the modulus has. An async job may pause in it. Returns how many bytes the
- * answer has, or one of the results above. Any thread.
+ * answer has; -1: an error has been raised, libcrypto's own where libcrypto
+ * refused in the vault. Any thread.
  */
 int warprsa_reference_use(warprsa_rsa *ours, const warprsa_key_use *use,
                           const uint8_t *input, uint8_t *output);

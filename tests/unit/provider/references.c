@@ -19,6 +19,7 @@
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <openssl/ssl.h>
+#include <openssl/store.h>
 #include <openssl/x509.h>
 
 #include "provider/reference_use.h"
@@ -103,7 +104,7 @@ static int compute(const warprsa_key_use *use, const uint8_t *input,
                : EVP_PKEY_decrypt(ctx, output, &length, input,
                                   use->input_bytes)) > 0;
     EVP_PKEY_CTX_free(ctx);
-    return ok ? (int)length : WARPRSA_REFERENCE_WRONG_PADDING;
+    return ok ? (int)length : -1;
 }
 
 int __real_warprsa_reference_use(warprsa_rsa *ours, const warprsa_key_use *use,
@@ -113,8 +114,6 @@ int __wrap_warprsa_reference_use(warprsa_rsa *ours, const warprsa_key_use *use,
 int __wrap_warprsa_reference_use(warprsa_rsa *ours, const warprsa_key_use *use,
                                  const uint8_t *input, uint8_t *output)
 {
-    int length = 0;
-
     uses++;
     last = *use;
     if (away)
@@ -123,10 +122,28 @@ int __wrap_warprsa_reference_use(warprsa_rsa *ours, const warprsa_key_use *use,
         ASYNC_pause_job();
     if (warprsa_key_use_fault(use, ours->reference->modulus_bytes) != NULL)
         abort();
-    ERR_set_mark();
-    length = compute(use, input, output);
-    ERR_pop_to_mark();
-    return length;
+    return compute(use, input, output);
+}
+
+static void make_reference(EVP_PKEY *key, warprsa_reference *out);
+
+static char asked_socket[WARPRSA_REFERENCE_SOCKET_SIZE];
+
+bool __real_warprsa_reference_lookup(warprsa_context *context,
+                                     const char *socket, const char *name,
+                                     warprsa_reference *out);
+bool __wrap_warprsa_reference_lookup(warprsa_context *context,
+                                     const char *socket, const char *name,
+                                     warprsa_reference *out);
+bool __wrap_warprsa_reference_lookup(warprsa_context *context,
+                                     const char *socket, const char *name,
+                                     warprsa_reference *out)
+{
+    snprintf(asked_socket, sizeof(asked_socket), "%s", socket);
+    if (strcmp(name, "www") != 0)
+        return __real_warprsa_reference_lookup(context, socket, name, out);
+    make_reference(vault_key, out);
+    return true;
 }
 
 /* ---- keys ---- */
@@ -431,6 +448,65 @@ static void from_der(void **state)
     assert_non_null(key);
     assert_is_reference(key, pss);
     EVP_PKEY_free(key);
+}
+
+/* What a URI stands for; NULL: nothing, with errors on the queue. */
+static EVP_PKEY *key_at(const char *uri)
+{
+    OSSL_STORE_CTX *store =
+        OSSL_STORE_open_ex(uri, subject, NULL, NULL, NULL, NULL, NULL, NULL);
+    OSSL_STORE_INFO *info = store == NULL ? NULL : OSSL_STORE_load(store);
+    EVP_PKEY *key = info == NULL ? NULL : OSSL_STORE_INFO_get1_PKEY(info);
+
+    assert_true(info == NULL ||
+                OSSL_STORE_INFO_get_type(info) == OSSL_STORE_INFO_PKEY);
+    OSSL_STORE_INFO_free(info);
+    if (key != NULL) {
+        assert_null(OSSL_STORE_load(store));
+        assert_int_equal(OSSL_STORE_eof(store), 1);
+    }
+    OSSL_STORE_close(store);
+    return key;
+}
+
+static void from_the_store(void **state)
+{
+    EVP_PKEY *key = NULL;
+
+    vault_key = pss;
+    key = key_at("warprsa:www");
+    assert_non_null(key);
+    assert_string_equal(asked_socket, "/run/warprsa/warprsad.sock");
+    assert_is_reference(key, pss);
+    EVP_PKEY_free(key);
+    vault_key = rsa;
+    key = key_at("warprsa:www?socket=/tmp/other.sock");
+    assert_non_null(key);
+    assert_string_equal(asked_socket, "/tmp/other.sock");
+    assert_is_reference(key, rsa);
+    away = true;
+    assert_false(signs_right(subject, key, rsa));
+    away = false;
+    assert_true(raised(WARPRSA_R_DAEMON, "at /tmp/other.sock"));
+    EVP_PKEY_free(key);
+}
+
+static void nothing_in_the_store(void **state)
+{
+    static const char *const uris[] = {
+        "warprsa:",
+        "warprsa:a/b",
+        "warprsa:www?socket=relative",
+        "warprsa:www?socket",
+        "warprsa:www?pin=1",
+    };
+
+    assert_null(key_at("warprsa:other"));
+    assert_true(raised(WARPRSA_R_DAEMON, "key other: warprsad at /run"));
+    for (size_t i = 0; i < sizeof(uris) / sizeof(uris[0]); i++) {
+        assert_null(key_at(uris[i]));
+        assert_true(raised(WARPRSA_R_REFERENCE, "expected warprsa:NAME"));
+    }
 }
 
 /* ---- signatures ---- */
@@ -933,6 +1009,8 @@ int main(void)
         cmocka_unit_test(malformed_text),
         cmocka_unit_test(among_others),
         cmocka_unit_test(from_der),
+        cmocka_unit_test(from_the_store),
+        cmocka_unit_test(nothing_in_the_store),
         cmocka_unit_test(signs_by_each_digest),
         cmocka_unit_test(signs_pss_of_each_kind),
         cmocka_unit_test(signs_what_it_is_given),
