@@ -111,6 +111,14 @@
       "Memory allocated for them at the start; no more is allocated later")    \
     X(clients, GAUGE, "processes", "warprsad_clients",                         \
       "Processes that are connected to warprsad")                              \
+    X(vault_uses, COUNTER, "operations", "warprsa_vault_uses_total",           \
+      "Uses of keys of the vault that had a result")                           \
+    X(vault_libcrypto, COUNTER, "operations", "warprsa_vault_libcrypto_total", \
+      "Those of them that libcrypto computed in warprsad")                     \
+    X(vault_denials, COUNTER, "operations", "warprsa_vault_denials_total",     \
+      "Uses of keys of the vault that were denied")                            \
+    X(vault_late, COUNTER, "operations", "warprsa_vault_late_total",           \
+      "Uses of keys of the vault that warprsad did not answer in time")        \
     WARPRSA_TEST_COUNTER(X)
 
 /* How many were how large or took how long, a bin for each power of two:

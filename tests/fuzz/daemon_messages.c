@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/un.h>
 
 enum {
@@ -79,7 +80,8 @@ static void keep_session(script *x, const warprsa_message *welcome,
     assert_true(welcome->slots >= 1 && welcome->slots <= 8192);
     x->open[i] = true;
     /* Where ATTACHED was sent before, the memory can't be mapped any more. */
-    if (!warprsa_shm_map(&s->shm, welcome->slots, s->memory))
+    if (!warprsa_shm_map(&s->shm, welcome->slots, welcome->uses != 0,
+                         s->memory))
         close_session(x, i);
 }
 
@@ -105,7 +107,8 @@ static void ask_for_session(script *x)
                                .type = WARPRSA_MESSAGE_CONNECT,
                                .slots = fuzz_number(&x->in),
                                .keys = fuzz_number(&x->in),
-                               .notifiers = fuzz_number(&x->in)};
+                               .notifiers = fuzz_number(&x->in),
+                               .uses = fuzz_byte(&x->in) % 4};
 
     /* As the gateway does: the daemon's own user may. */
     if (fuzz_byte(&x->in) > 200) {
@@ -139,6 +142,30 @@ static void send_any_message(script *x)
     message.number = fuzz_number(&x->in);
     message.generation = fuzz_number(&x->in);
     send_bytes(x, &message, sizeof(message));
+}
+
+/* A question which keys the vault has, and mostly the reply. */
+static void ask_for_key(script *x)
+{
+    warprsa_message message = {.version = WARPRSA_PROTOCOL,
+                               .type = WARPRSA_MESSAGE_LOOKUP +
+                                       fuzz_byte(&x->in) % 2,
+                               .generation = fuzz_number(&x->in)};
+    struct pollfd one = {.fd = x->control, .events = POLLIN};
+    warprsa_key_message reply;
+
+    snprintf(message.name, sizeof(message.name), "key%02u",
+             fuzz_byte(&x->in) % (FAKE_VAULT_KEYS + 1));
+    if (fuzz_byte(&x->in) > 128)
+        memset(message.name, (int)fuzz_byte(&x->in),
+               fuzz_number(&x->in) % (sizeof(message.name) + 1));
+    send_bytes(x, &message, sizeof(message));
+    if (fuzz_byte(&x->in) > 200 || poll(&one, 1, REPLY_MS) != 1 ||
+        warprsa_key_message_receive(x->control, &reply) != WARPRSA_RECEIVED)
+        return;
+    assert_true(reply.spki_bytes <= sizeof(reply.spki));
+    assert_non_null(memchr(reply.name, '\0', sizeof(reply.name)));
+    assert_non_null(memchr(reply.allowed, '\0', sizeof(reply.allowed)));
 }
 
 static void send_rubbish(script *x)
@@ -214,6 +241,18 @@ static void send_key(script *x, raw_client *s)
     send_shm_message(x, s, &message);
 }
 
+/* A key of the vault, or one that it has not. */
+static void name_key(script *x, raw_client *s)
+{
+    warprsa_shm_message message = {.type = WARPRSA_SHM_KEY_USE};
+
+    fake_vault_spki(fuzz_byte(&x->in) % (FAKE_VAULT_LARGE + 2),
+                    message.spki_sha256);
+    message.number = fuzz_number(&x->in);
+    message.generation = fuzz_byte(&x->in) % 3;
+    send_shm_message(x, s, &message);
+}
+
 static void send_other(script *x, raw_client *s)
 {
     warprsa_shm_message message = {.type = fuzz_number(&x->in),
@@ -258,13 +297,39 @@ static void request(script *x, raw_client *s)
     FUZZ_LET(atomic_load(&s->shm.slot[slot].answered) == generation);
 }
 
+/* A use: right, or with any of its fields changed. */
+static void use(script *x, raw_client *s)
+{
+    uint32_t slot = fuzz_byte(&x->in) % s->shm.slots;
+    uint32_t generation = 1 + fuzz_byte(&x->in), key = fuzz_number(&x->in);
+    uint32_t changes = fuzz_byte(&x->in);
+    warprsa_shm_use *u;
+
+    if (s->shm.use == NULL)
+        return;
+    u = &s->shm.use[slot];
+    raw_client_fill(s, slot, generation, key, fuzz_byte(&x->in) % 3);
+    s->shm.slot[slot].request.bytes = 0;
+    u->header = (warprsa_key_use){
+        .operation = (uint8_t)(1 + fuzz_byte(&x->in) % 2),
+        .padding = WARPRSA_PADDING_NONE,
+        .input_bytes = fuzz_byte(&x->in) < 200 ? 128 : FAKE_VAULT_LARGE_BYTES};
+    for (uint32_t i = 128; i < changes; i++)
+        ((uint8_t *)&u->header)[fuzz_byte(&x->in) % sizeof(u->header)] =
+            (uint8_t)fuzz_byte(&x->in);
+    u->number[0] = (uint8_t)fuzz_byte(&x->in);
+    raw_client_submit(s, slot);
+    notify(x, s);
+    FUZZ_LET(atomic_load(&s->shm.slot[slot].answered) == generation);
+}
+
 static void session_step(script *x, uint32_t what)
 {
     raw_client *s = some_session(x);
 
     if (s == NULL)
         return;
-    switch (what % 6) {
+    switch (what % 8) {
     case 0:
         send_key(x, s);
         break;
@@ -277,6 +342,12 @@ static void session_step(script *x, uint32_t what)
     case 3:
     case 4:
         request(x, s);
+        break;
+    case 5:
+        name_key(x, s);
+        break;
+    case 6:
+        use(x, s);
         break;
     default:
         close_session(x, (unsigned)(s - x->sessions));
@@ -310,6 +381,9 @@ static void step(script *x)
         break;
     case 7:
         fuzz_honest_operation();
+        break;
+    case 8:
+        ask_for_key(x);
         break;
     default:
         session_step(x, what / 16);

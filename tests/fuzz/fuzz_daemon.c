@@ -89,7 +89,8 @@ void fuzz_honest_operation(void)
 static bool is_alone(void)
 {
     return warprsa_server_clients(server.server) == 1 &&
-           server.queue_config.counters->keys == 1;
+           server.queue_config.counters->keys == 1 &&
+           fake_vault_references() == 0;
 }
 
 void fuzz_daemon_check(void)

@@ -11,6 +11,7 @@
 enum {
     STEPS = 96,
     KEYS = 4,
+    VAULT_KEYS = 4,  /* whose numbers follow; one of them no engine takes */
     TURNS_MAX = 256, /* of a word between two values */
 };
 
@@ -31,7 +32,7 @@ static size_t some_offset(script *x)
     const warprsa_shm_slot *slot = &shm->slot[part / 8 % shm->slots];
     const uint8_t *from;
 
-    switch (part % 8) {
+    switch (part % 10) {
     case 0:
         return at % shm->size;
     case 1:
@@ -55,6 +56,14 @@ static size_t some_offset(script *x)
     case 6: /* the cell that the daemon will read next */
         from = (const uint8_t *)&shm->cell[x->client.ring_offset & shm->mask] +
                at % sizeof(*shm->cell);
+        break;
+    case 7:
+        from = (const uint8_t *)&shm->use[part / 8 % shm->slots].header +
+               at % sizeof(warprsa_key_use);
+        break;
+    case 8:
+        from = (const uint8_t *)&shm->use[part / 8 % shm->slots] +
+               at % sizeof(*shm->use);
         break;
     default:
         from = (const uint8_t *)&shm->cell[at & shm->mask];
@@ -131,14 +140,33 @@ static void right_request(script *x)
                  x->generation);
 }
 
+static void right_use(script *x)
+{
+    uint32_t slot = fuzz_byte(&x->in) % x->client.shm.slots;
+    uint32_t key = fuzz_byte(&x->in) % VAULT_KEYS;
+
+    raw_client_fill(&x->client, slot, ++x->generation, KEYS + key, 1);
+    x->client.shm.slot[slot].request.bytes = 0;
+    x->client.shm.use[slot].header = (warprsa_key_use){
+        .operation = (uint8_t)(1 + fuzz_byte(&x->in) % 2),
+        .padding = WARPRSA_PADDING_NONE,
+        .input_bytes = key == FAKE_VAULT_LARGE ? FAKE_VAULT_LARGE_BYTES : 128};
+    raw_client_submit(&x->client, slot);
+    if (fuzz_byte(&x->in) < 128)
+        FUZZ_LET(atomic_load(&x->client.shm.slot[slot].answered) ==
+                 x->generation);
+}
+
 static void right_message(script *x)
 {
-    uint32_t number = fuzz_byte(&x->in) % KEYS;
+    uint32_t number = fuzz_byte(&x->in) % (KEYS + VAULT_KEYS);
     warprsa_shm_message message = {
-        .type = 1 + fuzz_byte(&x->in) % 3, .number = number, .generation = 1};
+        .type = 1 + fuzz_byte(&x->in) % 4, .number = number, .generation = 1};
 
     if (message.type == WARPRSA_SHM_KEY)
         message.key = fake_key(WARPRSA_CLASS_1024, number);
+    else if (message.type == WARPRSA_SHM_KEY_USE)
+        fake_vault_spki(number, message.spki_sha256);
     (void)warprsa_shm_send(&x->client.shm, &x->client.messages_offset,
                            &message);
     raw_client_notify(&x->client);
@@ -151,9 +179,18 @@ static void catch_up(script *x)
     FUZZ_LET(atomic_load(&x->client.shm.head->notify_flags) == 0);
 }
 
+static void name_key(script *x, uint32_t number)
+{
+    warprsa_shm_message message = {
+        .type = WARPRSA_SHM_KEY_USE, .number = KEYS + number, .generation = 1};
+
+    fake_vault_spki(number, message.spki_sha256);
+    raw_client_send(&x->client, &message);
+}
+
 static void step(script *x)
 {
-    switch (fuzz_byte(&x->in) % 8) {
+    switch (fuzz_byte(&x->in) % 9) {
     case 0:
     case 1:
         right_request(x);
@@ -173,6 +210,9 @@ static void step(script *x)
     case 6:
         fuzz_honest_operation();
         break;
+    case 7:
+        right_use(x);
+        break;
     default:
         catch_up(x);
     }
@@ -186,6 +226,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     raw_client_attach(&x.client);
     for (uint32_t i = 0; i < KEYS; i++)
         raw_client_key(&x.client, i, 1, i);
+    for (uint32_t i = 0; i < VAULT_KEYS; i++)
+        name_key(&x, i);
     for (int i = 0; i < STEPS && x.in.at < x.in.end; i++)
         step(&x);
     catch_up(&x);

@@ -14,6 +14,7 @@ typedef struct warprsa_client_config {
     warprsa_control_connection *control_connection;
     unsigned slots; /* requests in flight wanted; the daemon has a limit */
     unsigned deadline_ms; /* from submission; the daemon has one of its own */
+    bool uses;            /* of keys of the daemon's vault */
     warprsa_trace_fn trace;
     void *trace_arg;
     warprsa_counters *counters; /* outlives the client's callers */

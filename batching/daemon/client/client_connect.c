@@ -13,6 +13,7 @@
 
 enum {
     RETRY_MAX_MS = 2000,
+    RETRY_SOON_MS = 20,
     /* After this time a reply counts as lost. */
     LOST_MS = 30000,
     WHY_SIZE = 400,
@@ -135,7 +136,8 @@ static void send_connect(warprsa_client *client)
 {
     warprsa_message wanted = {.slots = client->config.slots,
                               .keys = WARPRSA_CLIENT_KEYS_MAX,
-                              .notifiers = WARPRSA_CLIENT_NOTIFIERS_MAX};
+                              .notifiers = WARPRSA_CLIENT_NOTIFIERS_MAX,
+                              .uses = client->config.uses};
     char why[WHY_SIZE];
 
     if (warprsa_clock_ns() < client->retry_ns)
@@ -241,18 +243,37 @@ static bool needs_connection(warprsa_client *client)
     return looking;
 }
 
+/* With `connect_lock` held. */
+static void connect_within(warprsa_client *client, unsigned timeout_ms)
+{
+    if (!needs_connection(client))
+        return;
+    if (!client->asked)
+        send_connect(client);
+    if (client->asked)
+        await_reply(client, timeout_ms);
+}
+
+void warprsa_client_connect_soon(warprsa_client *client)
+{
+    const uint64_t soon_ns =
+        warprsa_clock_ns() + RETRY_SOON_MS * WARPRSA_NS_PER_MS;
+
+    if (pthread_mutex_trylock(&client->connect_lock) != 0)
+        return;
+    if (client->retry_ns > soon_ns)
+        client->retry_ns = soon_ns;
+    connect_within(client, 0);
+    pthread_mutex_unlock(&client->connect_lock);
+}
+
 bool warprsa_client_connect(warprsa_client *client, unsigned timeout_ms)
 {
     bool starting;
 
     if (!warprsa_lock_within(&client->connect_lock, timeout_ms))
         return true;
-    if (needs_connection(client)) {
-        if (!client->asked)
-            send_connect(client);
-        if (client->asked)
-            await_reply(client, timeout_ms);
-    }
+    connect_within(client, timeout_ms);
     starting = client->asked && !client->late;
     pthread_mutex_unlock(&client->connect_lock);
     return starting;

@@ -25,6 +25,10 @@ enum {
  */
 bool warprsa_client_connect(warprsa_client *client, unsigned timeout_ms);
 
+/* The same for a caller that nobody else can serve: asks the daemon again
+ * within some 20 ms, however often it was not there, and does not wait. */
+void warprsa_client_connect_soon(warprsa_client *client);
+
 /* Ends the use of a connection whose daemon has gone, unless another thread has
  * done so, and wakes the jobs that wait for answers. Keeps the caller's
  * reference. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With the lock held. */
+/* With the lock held. `key` is NULL for a key of the vault. */
 static warprsa_backend_key *find_key(struct warprsa_backend_key_list *bucket,
                                      const uint8_t *id,
                                      const warprsa_private_key *key)
@@ -17,31 +17,33 @@ static warprsa_backend_key *find_key(struct warprsa_backend_key_list *bucket,
 
     LIST_FOREACH (found, bucket, link)
         if (memcmp(found->id, id, WARPRSA_KEY_ID_BYTES) == 0 &&
-            memcmp(&found->key, key, sizeof(*key)) == 0)
+            found->of_vault == (key == NULL) &&
+            (key == NULL || memcmp(&found->key, key, sizeof(*key)) == 0))
             return found;
     return NULL;
 }
 
-warprsa_backend_key *warprsa_client_key(void *impl,
-                                        const uint8_t id[WARPRSA_KEY_ID_BYTES],
-                                        const warprsa_private_key *key)
+/* The key with one more reference; it is made if there is none yet. */
+static warprsa_backend_key *hold(warprsa_client *client, const uint8_t *id,
+                                 warprsa_size_class size,
+                                 uint32_t modulus_bytes,
+                                 const warprsa_private_key *key)
 {
-    warprsa_client *client = impl;
     struct warprsa_backend_key_list *bucket =
         &client->bucket[id[0] % WARPRSA_CLIENT_BUCKETS];
-    int size = warprsa_key_class(key);
     warprsa_backend_key *found;
 
-    if (size < 0)
-        return NULL;
     pthread_mutex_lock(&client->lock);
     found = find_key(bucket, id, key);
     if (found == NULL) {
         found = calloc(1, sizeof(*found));
         if (found != NULL) {
             found->client = client;
-            found->size = (warprsa_size_class)size;
-            found->key = *key;
+            found->size = size;
+            found->of_vault = key == NULL;
+            if (key != NULL)
+                found->key = *key;
+            found->modulus_bytes = modulus_bytes;
             memcpy(found->id, id, sizeof(found->id));
             LIST_INSERT_HEAD(bucket, found, link);
             atomic_fetch_add(&client->references, 1);
@@ -52,6 +54,39 @@ warprsa_backend_key *warprsa_client_key(void *impl,
         found->references++;
     pthread_mutex_unlock(&client->lock);
     return found;
+}
+
+warprsa_backend_key *warprsa_client_key(void *impl,
+                                        const uint8_t id[WARPRSA_KEY_ID_BYTES],
+                                        const warprsa_private_key *key)
+{
+    int size = warprsa_key_class(key);
+
+    return size < 0 ? NULL
+                    : hold(impl, id, (warprsa_size_class)size,
+                           key->modulus_bytes, key);
+}
+
+/* By the modulus alone; keys that no engine takes count as the largest. */
+static warprsa_size_class class_of(unsigned modulus_bytes)
+{
+    unsigned size = 0;
+
+    while (size + 1 < WARPRSA_CLASSES &&
+           8 * modulus_bytes > warprsa_class_bits((warprsa_size_class)size))
+        size++;
+    return (warprsa_size_class)size;
+}
+
+warprsa_backend_key *
+warprsa_client_vault_key(warprsa_client *client,
+                         const uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES],
+                         unsigned modulus_bytes)
+{
+    if (modulus_bytes == 0 || modulus_bytes > WARPRSA_VAULT_MODULUS_BYTES_MAX)
+        return NULL;
+    return hold(client, spki_sha256, class_of(modulus_bytes), modulus_bytes,
+                NULL);
 }
 
 /* With the lock held: tells the daemon to wipe a key. If the message can't be
@@ -110,9 +145,12 @@ bool warprsa_client_upload(warprsa_client *client, warprsa_connection *c,
         return true;
     if (!warprsa_id_pool_acquire(&c->free_keys, &message->number))
         return false;
-    message->type = WARPRSA_SHM_KEY;
+    message->type = key->of_vault ? WARPRSA_SHM_KEY_USE : WARPRSA_SHM_KEY;
     message->generation = ++c->key_generation[message->number];
-    message->key = key->key;
+    if (key->of_vault)
+        memcpy(message->spki_sha256, key->id, sizeof(message->spki_sha256));
+    else
+        message->key = key->key;
     sent = warprsa_connection_send(c);
     explicit_bzero(&message->key, sizeof(message->key));
     if (!sent) {

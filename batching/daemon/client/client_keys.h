@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A client's keys: found by id, counted, sent to the daemon before their first
- * use on a connection. backend.h says what key(), key_release() and
+ * use on a connection. Of a key of the vault only the digest is sent. backend.h
+ * says what key(), key_release() and
  * key_abandon() do.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_KEYS_H
@@ -18,8 +19,14 @@ struct warprsa_backend_key {
     warprsa_size_class size;
     uint32_t serial; /* of the connection it was sent over; 0: none */
     uint32_t number, generation; /* on that connection */
-    warprsa_private_key key;     /* wiped with the last reference */
+    uint32_t modulus_bytes;
+    bool of_vault; /* `id` is its SHA-256 of SubjectPublicKeyInfo, and `key`
+                      is empty */
+    warprsa_private_key key; /* wiped with the last reference */
 };
+
+_Static_assert((int)WARPRSA_KEY_SPKI_BYTES == WARPRSA_KEY_ID_BYTES,
+               "either is an id");
 
 warprsa_backend_key *warprsa_client_key(void *impl,
                                         const uint8_t id[WARPRSA_KEY_ID_BYTES],

@@ -84,8 +84,9 @@ warprsa_answer warprsa_client_submit(void *impl, warprsa_backend_key *key,
         return refused(client, reason);
     s = &c->slot[ticket->slot];
     s->submitted_ns = now_ns;
-    s->bytes = key->key.modulus_bytes;
+    s->bytes = key->modulus_bytes;
     s->size = key->size;
+    s->is_use = false;
     request = &c->shm.slot[ticket->slot].request;
     request->notifier = warprsa_client_notifier_number(c, notifier);
     request->notifier_generation = c->notifier_generation[request->notifier];
@@ -100,14 +101,14 @@ warprsa_answer warprsa_client_submit(void *impl, warprsa_backend_key *key,
 /* Counts the answer, releases the slot if it is owned, drops the connection. */
 static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
                              warprsa_ticket ticket, warprsa_answer answer,
-                             warprsa_cpu_reason reason, bool owned)
+                             const warprsa_connection_answer *how)
 {
     warprsa_size_class size = WARPRSA_CLASS_1024;
     unsigned depth = atomic_load_explicit(&client->depth, memory_order_relaxed);
     warprsa_counters *counters = client->config.counters;
     bool on_cpus = false;
 
-    if (owned) {
+    if (how->owned) {
         const warprsa_client_slot *s = &c->slot[ticket.slot];
 
         size = s->size;
@@ -128,7 +129,7 @@ static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
         warprsa_count(on_cpus ? &counters->ifma[size] : &counters->gpu[size],
                       1);
     else
-        refused(client, reason);
+        refused(client, how->reason);
     return answer;
 }
 
@@ -143,19 +144,17 @@ warprsa_answer warprsa_client_collect(void *impl, warprsa_ticket ticket,
     warprsa_client *client = impl;
     warprsa_connection *c = warprsa_client_connection(client);
     warprsa_answer answer = WARPRSA_REFUSED;
-    warprsa_cpu_reason reason = WARPRSA_CPU_NO_DEVICE;
-    bool owned = false;
+    warprsa_connection_answer how = {.reason = WARPRSA_CPU_NO_DEVICE};
 
     if (c != NULL)
         answer = warprsa_connection_poll(c, ticket, deadline_ns(client), output,
-                                         &reason, &owned);
+                                         &how);
     if (answer == WARPRSA_PENDING && !warprsa_connection_alive(c)) {
         warprsa_client_disconnect(client, c);
         answer = WARPRSA_REFUSED;
-        reason = WARPRSA_CPU_NO_DEVICE;
     }
     if (answer != WARPRSA_PENDING)
-        return settle(client, c, ticket, answer, reason, owned);
+        return settle(client, c, ticket, answer, &how);
     warprsa_connection_drop(c);
     return WARPRSA_PENDING;
 }
@@ -167,16 +166,14 @@ warprsa_answer warprsa_client_wait(void *impl, warprsa_ticket ticket,
     warprsa_connection *c = warprsa_client_connection(client);
     uint64_t limit_ns = deadline_ns(client) + MARGIN_MS * WARPRSA_NS_PER_MS;
     warprsa_answer answer = WARPRSA_PENDING;
-    warprsa_cpu_reason reason = WARPRSA_CPU_NO_DEVICE;
-    bool owned = false;
+    warprsa_connection_answer how = {.reason = WARPRSA_CPU_NO_DEVICE};
 
     if (c == NULL)
-        return settle(client, NULL, ticket, WARPRSA_REFUSED, reason, false);
+        return settle(client, NULL, ticket, WARPRSA_REFUSED, &how);
     while (answer == WARPRSA_PENDING) {
-        answer = warprsa_connection_poll(c, ticket, limit_ns, output, &reason,
-                                         &owned);
+        answer = warprsa_connection_poll(c, ticket, limit_ns, output, &how);
         if (answer == WARPRSA_REFUSED && limit_ns == 0)
-            reason = WARPRSA_CPU_NO_DEVICE;
+            how.reason = WARPRSA_CPU_NO_DEVICE;
         if (answer != WARPRSA_PENDING)
             break;
         if (!warprsa_connection_sleep(c, ticket)) {
@@ -184,8 +181,8 @@ warprsa_answer warprsa_client_wait(void *impl, warprsa_ticket ticket,
         } else if (!warprsa_connection_alive(c)) {
             warprsa_client_disconnect(client, c);
             answer = WARPRSA_REFUSED;
-            reason = WARPRSA_CPU_NO_DEVICE;
+            how.reason = WARPRSA_CPU_NO_DEVICE;
         }
     }
-    return settle(client, c, ticket, answer, reason, owned);
+    return settle(client, c, ticket, answer, &how);
 }

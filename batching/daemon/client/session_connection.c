@@ -129,7 +129,7 @@ static bool attach(warprsa_connection *c, const warprsa_message *welcome,
                    int memory)
 {
     if (!allocate(c, welcome) ||
-        !warprsa_shm_map(&c->shm, welcome->slots, memory))
+        !warprsa_shm_map(&c->shm, welcome->slots, welcome->uses != 0, memory))
         return false;
     c->ring.cells = c->shm.cell;
     c->ring.mask = c->shm.mask;
@@ -332,7 +332,10 @@ static void wipe(const warprsa_connection *c, uint32_t slot)
 {
     warprsa_shm_request *request = &c->shm.slot[slot].request;
 
-    explicit_bzero(request->number, sizeof(request->number));
+    if (c->slot[slot].is_use)
+        explicit_bzero(c->shm.use[slot].number, c->slot[slot].bytes);
+    else
+        explicit_bzero(request->number, sizeof(request->number));
 }
 
 /* Releases a slot that the daemon has answered and whose caller has given it
@@ -381,24 +384,51 @@ void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,
     notify(c, WARPRSA_NOTIFY_RING);
 }
 
+/* Takes the output of a use. False: it is longer than its caller can take. */
+static bool take_use(const warprsa_connection *c, uint32_t slot,
+                     uint8_t *output, warprsa_connection_answer *how)
+{
+    const warprsa_shm_slot *s = &c->shm.slot[slot];
+
+    how->use = s->use_answer < WARPRSA_USE_ANSWERS
+                   ? (warprsa_use_answer)s->use_answer
+                   : WARPRSA_USE_FAILED;
+    how->denial = (warprsa_denial)s->denial;
+    how->bytes = s->bytes;
+    how->errors = s->errors;
+    if (how->use != WARPRSA_USE_DONE)
+        return true;
+    if (how->bytes > c->slot[slot].bytes) {
+        how->use = WARPRSA_USE_FAILED;
+        return false;
+    }
+    memcpy(output, c->shm.use[slot].number, how->bytes);
+    return true;
+}
+
 static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,
                                   uint64_t word, uint8_t *output,
-                                  warprsa_cpu_reason *reason, bool *owned)
+                                  warprsa_connection_answer *how)
 {
     warprsa_shm_slot *s = &c->shm.slot[slot];
     warprsa_answer answer = WARPRSA_REFUSED;
 
-    *reason = WARPRSA_CPU_DEADLINE;
-    *owned = atomic_compare_exchange_strong(&c->slot[slot].word, &word,
-                                            word - word % STATES + FREE);
-    if (!*owned)
+    how->reason = WARPRSA_CPU_DEADLINE;
+    how->owned = atomic_compare_exchange_strong(&c->slot[slot].word, &word,
+                                                word - word % STATES + FREE);
+    if (!how->owned)
         return WARPRSA_REFUSED; /* reclaimed */
-    if (s->answer == WARPRSA_DONE) {
-        memcpy(output, s->request.number, c->slot[slot].bytes);
+    if (s->answer == WARPRSA_DONE)
         answer = WARPRSA_DONE;
+    how->reason = s->reason < WARPRSA_CPU_REASONS
+                      ? (warprsa_cpu_reason)s->reason
+                      : WARPRSA_CPU_ERROR;
+    if (c->slot[slot].is_use) {
+        if (!take_use(c, slot, output, how))
+            answer = WARPRSA_REFUSED;
+    } else if (answer == WARPRSA_DONE) {
+        memcpy(output, s->request.number, c->slot[slot].bytes);
     }
-    *reason = s->reason < WARPRSA_CPU_REASONS ? (warprsa_cpu_reason)s->reason
-                                              : WARPRSA_CPU_ERROR;
     wipe(c, slot);
     return answer;
 }
@@ -406,13 +436,13 @@ static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,
 warprsa_answer warprsa_connection_poll(warprsa_connection *c,
                                        warprsa_ticket ticket,
                                        uint64_t deadline_ns, uint8_t *output,
-                                       warprsa_cpu_reason *reason, bool *owned)
+                                       warprsa_connection_answer *how)
 {
     uint64_t word = word_of(ticket.generation, SUBMITTED);
     uint64_t found;
 
-    *owned = false;
-    *reason = WARPRSA_CPU_NO_DEVICE;
+    *how = (warprsa_connection_answer){.reason = WARPRSA_CPU_NO_DEVICE,
+                                       .use = WARPRSA_USE_LATER};
     if (ticket.slot >= c->shm.slots)
         return WARPRSA_REFUSED;
     found =
@@ -422,10 +452,10 @@ warprsa_answer warprsa_connection_poll(warprsa_connection *c,
         return WARPRSA_REFUSED;
     }
     if (is_answered(c, ticket.slot, word))
-        return take_answer(c, ticket.slot, word, output, reason, owned);
+        return take_answer(c, ticket.slot, word, output, how);
     if (warprsa_clock_ns() < c->slot[ticket.slot].submitted_ns + deadline_ns)
         return WARPRSA_PENDING;
-    *reason = WARPRSA_CPU_DEADLINE;
+    how->reason = WARPRSA_CPU_DEADLINE;
     atomic_compare_exchange_strong(&c->slot[ticket.slot].word, &word,
                                    word_of(ticket.generation, GIVEN_UP));
     return WARPRSA_REFUSED;

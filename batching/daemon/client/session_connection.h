@@ -22,7 +22,19 @@ typedef struct warprsa_client_slot {
     uint64_t submitted_ns;
     uint32_t bytes; /* of the modulus */
     warprsa_size_class size;
+    bool is_use; /* of a key of the vault */
 } warprsa_client_slot;
+
+/* How a request was answered. */
+typedef struct warprsa_connection_answer {
+    warprsa_cpu_reason reason; /* if REFUSED */
+    bool owned;                /* the caller must release the slot */
+    /* Of a use alone. LATER: also if the daemon has not answered. */
+    warprsa_use_answer use;
+    warprsa_denial denial;     /* if DENIED */
+    uint32_t bytes;            /* of the output; if DONE */
+    warprsa_use_errors errors; /* if FAILED */
+} warprsa_connection_answer;
 
 enum {
     /* Notifiers that a connection has, or has asked for, before it needs
@@ -138,15 +150,14 @@ void warprsa_connection_submit(warprsa_connection *connection, uint32_t slot,
 /*
  * Looks once whether a request is answered.
  *
- * DONE: output is filled. PENDING: not yet, for deadline_ns from the
- * submission; after that REFUSED with WARPRSA_CPU_DEADLINE, and the slot is
- * reclaimed once the daemon has answered. REFUSED: why is in *reason. Where
- * *owned is true the caller must release the slot. Any thread, one for each
- * request.
+ * DONE: output, of as many bytes as the modulus, is filled. PENDING: not yet,
+ * for deadline_ns from the submission; after that REFUSED with
+ * WARPRSA_CPU_DEADLINE, and the slot is reclaimed once the daemon has answered.
+ * *how says more. Any thread, one for each request.
  */
 warprsa_answer warprsa_connection_poll(warprsa_connection *connection,
                                        warprsa_ticket ticket,
                                        uint64_t deadline_ns, uint8_t *output,
-                                       warprsa_cpu_reason *reason, bool *owned);
+                                       warprsa_connection_answer *how);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "batching/base/container_of.h"
+#include "batching/daemon/server/lookups.h"
 #include "batching/daemon/wire/message.h"
 
 enum {
@@ -82,7 +83,8 @@ static bool has_gone(const control_connection *c)
 }
 
 /* A number that is not on offer belonged to an offer that was withdrawn. */
-static void attach(control_connection *c, uint32_t number, pid_t sender)
+static void attach(control_connection *c, uint32_t number,
+                   const struct ucred *sender)
 {
     warprsa_admission *a = c->owner;
     warprsa_session *session =
@@ -96,7 +98,8 @@ static void attach(control_connection *c, uint32_t number, pid_t sender)
 
 /* NULL, or how the client broke the protocol. */
 static const char *handle_message(control_connection *c,
-                                  const warprsa_message *message, pid_t sender)
+                                  const warprsa_message *message,
+                                  const struct ucred *sender)
 {
     switch (message->type) {
     case WARPRSA_MESSAGE_CONNECT:
@@ -107,6 +110,10 @@ static const char *handle_message(control_connection *c,
             return "it broke the protocol: a session it was not offered";
         attach(c, message->number, sender);
         return NULL;
+    case WARPRSA_MESSAGE_LOOKUP:
+    case WARPRSA_MESSAGE_LIST:
+        return warprsa_lookups_reply(c->owner->offers.context->config.vault,
+                                     c->socket.fd, message, sender);
     }
     return "it broke the protocol: an unknown message";
 }
@@ -116,7 +123,7 @@ static const char *handle_message(control_connection *c,
 static bool read_control_connection(control_connection *c)
 {
     warprsa_message message;
-    pid_t sender;
+    struct ucred sender;
     char text[120];
     const char *wrong = NULL;
 
@@ -125,7 +132,7 @@ static bool read_control_connection(control_connection *c)
     case WARPRSA_NOTHING_YET:
         return false;
     case WARPRSA_RECEIVED:
-        wrong = handle_message(c, &message, sender);
+        wrong = handle_message(c, &message, &sender);
         break;
     case WARPRSA_OTHER_VERSION:
         snprintf(text, sizeof(text),

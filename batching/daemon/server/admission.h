@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Control connections (protocol.h), over which programs ask for sessions. A
- * program that loads the provider has one. Two messages are allowed there.
+ * program that loads the provider has one. Four messages are allowed there.
  * CONNECT asks for a session: it is offered one, and ATTACHED accepts the
- * offer. Anything else ends the control connection. About a client only what
+ * offer. LOOKUP and LIST ask for keys of the vault (lookups.h). Anything else
+ * ends the control connection. About a client only what
  * the kernel says is believed: who made the control connection, whose user the
  * limits count, and which process sent a message.
  *

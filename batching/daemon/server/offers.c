@@ -166,6 +166,7 @@ static const char *send_offer(const offer *o, int end)
                                .slots = s->shm.slots,
                                .keys = s->keys_max,
                                .notifiers = s->notifiers_max,
+                               .uses = s->shm.use != NULL,
                                .deadline_ms = s->context->config.deadline_ms,
                                .identity = o->to->is_gateway};
 
@@ -235,9 +236,10 @@ const char *warprsa_offers_connect(warprsa_offers *offers, warprsa_applicant *a,
 /* A number that is not on offer belonged to an offer that was withdrawn. */
 warprsa_session *warprsa_offers_attach(warprsa_offers *offers,
                                        warprsa_applicant *a, uint32_t number,
-                                       pid_t sender)
+                                       const struct ucred *sender)
 {
     warprsa_session *session;
+    warprsa_peer peer;
     offer *o;
 
     TAILQ_FOREACH (o, &a->offers, own_link)
@@ -246,7 +248,8 @@ warprsa_session *warprsa_offers_attach(warprsa_offers *offers,
     if (o == NULL)
         return NULL;
     session = o->session;
-    if (!warprsa_session_attach(session, sender)) {
+    warprsa_peer_find(&peer, a->socket, sender);
+    if (!warprsa_session_attach(session, &peer)) {
         warprsa_offers_log(offers, a, "is refused",
                            "its shared memory can't be sealed");
         withdraw(offers, o);

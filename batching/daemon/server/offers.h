@@ -47,11 +47,12 @@ const char *warprsa_offers_connect(warprsa_offers *offers,
 void warprsa_offers_refuse(const warprsa_applicant *applicant,
                            uint32_t generation);
 
-/* The session of the offer with this number, which the process `sender` has
- * accepted; NULL: there is none, or it is of no use. */
+/* The session of the offer with this number, which `sender` has accepted;
+ * NULL: there is none, or it is of no use. */
 warprsa_session *warprsa_offers_attach(warprsa_offers *offers,
                                        warprsa_applicant *applicant,
-                                       uint32_t number, pid_t sender);
+                                       uint32_t number,
+                                       const struct ucred *sender);
 
 /* Withdraws an applicant's oldest offer. False: it had none. */
 bool warprsa_offers_withdraw_one(warprsa_offers *offers,

@@ -7,15 +7,18 @@
  * each.
  *
  * The headers of this folder include each other in one direction:
- * server_config.h, user_quota.h < server_context.h; event_source.h,
- * server_context.h < session.h < event_loop.h < acceptor.h < server.c;
- * session.h < session_answers.h, session_messages.h < session_requests.h <
- * session_turns.h < event_loop.c; user_quota.h < disposal.h; session.h <
- * offers.h; disposal.h, offers.h < admission.h < acceptor.c.
+ * use_operations.h < server_config.h, user_quota.h < server_context.h;
+ * event_source.h, peer.h, server_context.h < session.h < event_loop.h <
+ * acceptor.h < server.c; session.h < session_answers.h, session_vault.h <
+ * session_uses.h, session_messages.h < session_completions.h, session_leave.h,
+ * session_requests.h < session_turns.h < event_loop.c; user_quota.h <
+ * disposal.h; session.h < offers.h; disposal.h, lookups.h, offers.h <
+ * admission.h < acceptor.c.
  *
  * A client is any process that could open the socket, and is not trusted. Its
  * data is checked in admission.c and offers.c (the control connection),
- * session_messages.c and session_requests.c (the shared memory).
+ * session_messages.c, session_requests.c and session_uses.c (the shared
+ * memory).
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_SERVER_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_SERVER_H

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "batching/daemon/process/supervisor.h"
+#include "batching/daemon/server/use_operations.h"
 #include "batching/queue/queue.h"
 
 enum {
@@ -29,10 +30,12 @@ typedef struct warprsa_server_limits {
 } warprsa_server_limits;
 
 typedef struct warprsa_server_config {
-    warprsa_queue *queue;             /* outlives the server */
-    const warprsa_counters *counters; /* the queue's */
-    unsigned deadline_ms;             /* the queue's */
-    unsigned threads;                 /* 1..WARPRSA_EVENT_LOOPS_MAX */
+    warprsa_queue *queue;               /* outlives the server */
+    warprsa_counters *counters;         /* the queue's */
+    warprsa_vault *vault;               /* outlives the server; NULL: none */
+    const warprsa_use_operations *uses; /* the same; both or none */
+    unsigned deadline_ms;               /* the queue's */
+    unsigned threads;                   /* 1..WARPRSA_EVENT_LOOPS_MAX */
     warprsa_server_limits limits;
     /* The user of warprsad-gateway, whose CONNECT may name an identity of the
      * network. This process's own user: no other user may. */

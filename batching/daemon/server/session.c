@@ -22,8 +22,6 @@
 #include "batching/base/container_of.h"
 
 enum {
-    /* Keys, notifiers and requests of a closed session: about 1 us each. */
-    GIVEN_BACK_AT_ONCE = 64,
     /* The session's socket holds about 80 unreceived messages; an honest client
      * has 32 at most. Their descriptors count against a limit of the daemon's
      * user. */
@@ -101,7 +99,8 @@ static bool allocate(warprsa_session *s, const warprsa_message *wanted,
     if (s->keys == NULL || s->notifiers == NULL || s->pending == NULL)
         return false;
     s->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    return s->eventfd >= 0 && warprsa_shm_create(&s->shm, slots, &s->memory);
+    return s->eventfd >= 0 &&
+           warprsa_shm_create(&s->shm, slots, wanted->uses != 0, &s->memory);
 }
 
 static void close_one(const warprsa_session *s, int *fd)
@@ -143,40 +142,6 @@ void warprsa_session_close_notifier(warprsa_session *s,
     warprsa_session_discharge(s, 1);
 }
 
-/* Withdraws requests that no batch has yet, since nobody waits for their
- * answers. Looks at `most` requests under way; returns how many fewer there
- * were. */
-static unsigned withdraw_requests(warprsa_session *s, unsigned most)
-{
-    for (; s->withdrawn_end < s->shm.slots && s->in_flight > 0 && most > 0;
-         s->withdrawn_end++) {
-        warprsa_pending *p = &s->pending[s->withdrawn_end];
-
-        if (!p->busy)
-            continue;
-        most--;
-        if (!warprsa_queue_withdraw(s->context->config.queue, p->ticket))
-            continue;
-        p->busy = false;
-        s->in_flight--;
-    }
-    return most;
-}
-
-/* Gives back a part of a closed session's keys, notifiers and requests. Numbers
- * that were never used cost nothing. True: only requests with answers to come
- * are left. */
-static bool give_back(warprsa_session *s)
-{
-    unsigned left = withdraw_requests(s, GIVEN_BACK_AT_ONCE);
-
-    for (; s->keys_end > 0 && left > 0; left--)
-        warprsa_key_release(s->keys[--s->keys_end].key);
-    for (; s->notifiers_end > 0 && left > 0; left--)
-        warprsa_session_close_notifier(s, &s->notifiers[--s->notifiers_end]);
-    return left > 0;
-}
-
 static void close_descriptors(warprsa_session *s)
 {
     s->closed = true;
@@ -186,7 +151,7 @@ static void close_descriptors(warprsa_session *s)
     close_one(s, &s->memory);
 }
 
-/* Frees the session after give_back() is done. */
+/* Frees the session once all that it had was given back. */
 static void free_all(warprsa_session *s)
 {
     warprsa_shm_unmap(&s->shm);
@@ -256,9 +221,9 @@ warprsa_session *warprsa_session_new(warprsa_server_context *context,
     return NULL;
 }
 
-bool warprsa_session_attach(warprsa_session *s, pid_t pid)
+bool warprsa_session_attach(warprsa_session *s, const warprsa_peer *peer)
 {
-    s->pid = pid;
+    s->peer = *peer;
     if (!warprsa_shm_seal(s->memory))
         return false;
     close(s->memory);
@@ -299,20 +264,11 @@ void warprsa_session_end(warprsa_session *s, const char *why)
         return;
     warprsa_server_log_about(s->context, s->user.owner, 1,
                              "process %d (user %d)%s%s left: %s; %llu answered",
-                             (int)s->pid, (int)s->user.uid, FOR(s), why,
+                             (int)s->peer.by.pid, (int)s->user.uid, FOR(s), why,
                              (unsigned long long)s->answers);
     close_descriptors(s);
     TAILQ_REMOVE(&s->host->open, s, link);
     warprsa_session_make_ready(s);
-}
-
-void warprsa_session_leave(warprsa_session *s)
-{
-    warprsa_rounds_remove(&s->host->ready, &s->ready);
-    if (!give_back(s) || s->answered != NULL)
-        warprsa_session_make_ready(s);
-    else if (s->in_flight == 0)
-        TAILQ_INSERT_TAIL(&s->host->over, s, link);
 }
 
 void warprsa_session_clear_flags(const warprsa_session *s)
@@ -358,8 +314,8 @@ static void notified(warprsa_event_source *source)
 
 static void watch_process(warprsa_session *s)
 {
-    if (s->pid > 0)
-        s->process = (int)syscall(SYS_pidfd_open, s->pid, 0);
+    if (s->peer.by.pid > 0)
+        s->process = (int)syscall(SYS_pidfd_open, s->peer.by.pid, 0);
     s->process_source.ready = process_ready;
     /* Without a pidfd, as for a process of another PID namespace, only the end
      * of the connection says that the process has ended. */
@@ -390,8 +346,18 @@ void warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
     watch_process(s);
     warprsa_server_log_about(s->context, s->user.owner, 1,
                              "process %d (user %d)%s%s connected, %u slots",
-                             (int)s->pid, (int)s->user.uid, FOR(s),
+                             (int)s->peer.by.pid, (int)s->user.uid, FOR(s),
                              s->shm.slots);
+}
+
+/* Whether the vault has removed keys since those of this session were last
+ * reviewed. */
+static bool has_old_keys(const warprsa_session *s)
+{
+    const warprsa_vault *vault = s->context->config.vault;
+
+    return s->vault_keys > 0 && vault != NULL &&
+           s->vault_generation != warprsa_vault_generation(vault);
 }
 
 void warprsa_session_publish(warprsa_session *s)
@@ -399,6 +365,8 @@ void warprsa_session_publish(warprsa_session *s)
     warprsa_session_host *host = s->host;
 
     publish(s, host->state);
+    if (has_old_keys(s))
+        warprsa_session_make_ready(s);
     s->published_ns = warprsa_clock_ns();
     if (s->published_change != host->changes)
         warprsa_shm_wake(&s->shm.head->state);

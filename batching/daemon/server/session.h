@@ -26,12 +26,14 @@
 
 #include "batching/daemon/process/event_source.h"
 #include "batching/daemon/process/rounds.h"
+#include "batching/daemon/server/peer.h"
 #include "batching/daemon/server/server_context.h"
 #include "batching/daemon/wire/protocol.h"
 #include "batching/daemon/wire/shm.h"
 
 struct warprsa_pending;
 struct warprsa_session;
+struct warprsa_session_use;
 
 TAILQ_HEAD(warprsa_sessions, warprsa_session);
 
@@ -80,13 +82,21 @@ typedef struct warprsa_pending {
     uint32_t generation, notifier, bytes; /* as in the request, checked */
     uint64_t begun_ns;
     warprsa_ticket ticket;
+    struct warprsa_session_use *use; /* NULL: of a key of the client's own */
 } warprsa_pending;
+
+/* A key of the vault that a client has named. */
+typedef struct warprsa_session_vault_key {
+    uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES];
+    warprsa_vault_key *key; /* NULL: the vault had none */
+} warprsa_session_vault_key;
 
 typedef struct warprsa_session_key {
     warprsa_key *key; /* NULL: none, or one the queue has refused */
     bool taken;       /* the client has brought one under this number */
     uint32_t generation;
     uint32_t bytes; /* of the modulus; 0: no engine takes such a key */
+    warprsa_session_vault_key *vault; /* NULL: the client's own key */
 } warprsa_session_key;
 
 typedef struct warprsa_session_notifier {
@@ -100,7 +110,7 @@ typedef struct warprsa_session {
     warprsa_session_host *host;        /* NULL until begin() */
     TAILQ_ENTRY(warprsa_session) link; /* the event loop's, or the host's */
     warprsa_server_context *context;
-    pid_t pid; /* of the process that attached; 0: not known */
+    warprsa_peer peer; /* who attached; its process is 0 if not known */
     warprsa_session_user user;
     warprsa_event_source socket_source, process_source, eventfd_source;
     warprsa_rounds_entry ready;
@@ -127,6 +137,9 @@ typedef struct warprsa_session {
     uint32_t ring_offset, messages_offset;
     uint32_t keys_max, notifiers_max;
     uint32_t keys_end, notifiers_end; /* those from here on were never used */
+    unsigned vault_keys;              /* that the client has named now */
+    uint64_t vault_generation; /* when they were last reviewed, or are being */
+    uint32_t reviewed_end;     /* keys before this one have been */
     uint32_t withdrawn_end; /* if closed: requests from here on were not yet */
     warprsa_session_key *keys;
     warprsa_session_notifier *notifiers; /* number 1 is at 1 */
@@ -153,9 +166,9 @@ warprsa_session *warprsa_session_new(warprsa_server_context *context,
                                      const warprsa_server_limits *limits,
                                      int *client_end);
 
-/* The client, process `pid` (0: unknown), has mapped the memory. False: the
- * client has made the memory useless; refuse() the session. */
-bool warprsa_session_attach(warprsa_session *session, pid_t pid);
+/* The client has mapped the memory. False: it has made the memory useless;
+ * refuse() the session. */
+bool warprsa_session_attach(warprsa_session *session, const warprsa_peer *peer);
 
 /* Frees a session that did not begin, and gives up its seat. */
 void warprsa_session_refuse(warprsa_session *session);
@@ -185,9 +198,6 @@ void warprsa_session_publish(warprsa_session *session);
 
 /* Has its user's turn come round. */
 void warprsa_session_make_ready(warprsa_session *session);
-
-/* A turn of a closed session. Its last answer brings another turn. */
-void warprsa_session_leave(warprsa_session *session);
 
 /* Looks at the clock. False: the turn is over. */
 bool warprsa_session_may_go_on(warprsa_session *session);

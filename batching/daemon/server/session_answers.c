@@ -9,10 +9,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum {
-    ANSWERS_AT_ONCE = 256, /* at most, in a turn */
-};
-
 /* Writing never blocks. If the socket is full, the job can already read from
  * it. */
 static void notify_job(warprsa_session *s, warprsa_session_notifier *notifier)
@@ -89,43 +85,4 @@ void warprsa_session_answered(warprsa_pending *p)
         s->last_answered->next = p;
     s->last_answered = p;
     warprsa_session_make_ready(s);
-}
-
-/* Gives the client the answer to a request. */
-static void complete(warprsa_session *s, warprsa_pending *p)
-{
-    warprsa_server_context *context = s->context;
-    uint32_t slot = (uint32_t)(p - s->pending);
-    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
-    warprsa_outcome outcome;
-    warprsa_answer got;
-
-    /* Never PENDING: there is an answer, or the deadline has passed. */
-    got = warprsa_queue_collect(context->config.queue, p->ticket, output,
-                                &outcome);
-    p->busy = false;
-    s->in_flight--;
-    if (!s->closed) {
-        if (got == WARPRSA_DONE)
-            memcpy(s->shm.slot[slot].request.number, output, p->bytes);
-        s->shm.slot[slot].took_ns = s->now_ns - p->begun_ns;
-        s->shm.slot[slot].on_cpus = outcome.on_cpus;
-        warprsa_session_answer(s, slot, p->generation, p->notifier, got,
-                               outcome.reason);
-    }
-    explicit_bzero(output, sizeof(output));
-}
-
-void warprsa_session_complete_some(warprsa_session *s)
-{
-    for (unsigned i = 0; i < ANSWERS_AT_ONCE && s->answered != NULL; i++) {
-        warprsa_pending *p = s->answered;
-
-        /* The client may use the slot again once it has the answer. */
-        s->answered = p->next;
-        complete(s, p);
-        if (!warprsa_session_may_go_on(s))
-            break;
-    }
-    warprsa_session_notify_all(s->host);
 }

@@ -19,9 +19,6 @@ void warprsa_session_queue_answered(void *arg);
 
 /* ---- In a turn of the session ---- */
 
-/* Gives the client some of its answers. */
-void warprsa_session_complete_some(warprsa_session *session);
-
 /* Answers the request in a slot that has been checked. */
 void warprsa_session_answer(warprsa_session *session, uint32_t slot,
                             uint32_t generation, uint32_t notifier,

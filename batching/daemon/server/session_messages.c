@@ -10,36 +10,43 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "batching/daemon/server/session_vault.h"
 #include "batching/daemon/wire/message.h"
 
 enum {
     MESSAGES_AT_ONCE = 16, /* at most, in a turn */
 };
 
-static void free_key(warprsa_session_key *key)
-{
-    warprsa_key_release(key->key);
-    key->key = NULL;
-    key->taken = false;
-}
+static const char bad_number[] = "it broke the protocol: the number of a key";
 
-/* This function and the next two carry out a message. Each returns why the
- * session must end, or NULL. */
-static const char *add_key(warprsa_session *s,
-                           const warprsa_shm_message *message)
+/* The key whose number a message takes; NULL: it can't be had. */
+static warprsa_session_key *take_number(warprsa_session *s,
+                                        const warprsa_shm_message *message)
 {
-    const warprsa_server_config *config = &s->context->config;
-    uint8_t id[WARPRSA_KEY_ID_BYTES];
     warprsa_session_key *key;
 
     if (message->number >= s->keys_max || s->keys[message->number].taken)
-        return "it broke the protocol: the number of a key";
+        return NULL;
     key = &s->keys[message->number];
     if (s->keys_end <= message->number)
         s->keys_end = message->number + 1;
     key->taken = true;
     key->generation = message->generation;
     key->bytes = 0;
+    return key;
+}
+
+/* This function and the next three carry out a message. Each returns why the
+ * session must end, or NULL. */
+static const char *add_key(warprsa_session *s,
+                           const warprsa_shm_message *message)
+{
+    const warprsa_server_config *config = &s->context->config;
+    uint8_t id[WARPRSA_KEY_ID_BYTES];
+    warprsa_session_key *key = take_number(s, message);
+
+    if (key == NULL)
+        return bad_number;
     if (warprsa_key_class(&message->key) < 0)
         return NULL; /* requests with it are refused */
     key->bytes = message->key.modulus_bytes;
@@ -48,6 +55,20 @@ static const char *add_key(warprsa_session *s,
             warprsa_queue_key(config->queue, s->user.owner, id, &message->key);
     explicit_bzero(id, sizeof(id));
     return NULL;
+}
+
+static const char *name_key(warprsa_session *s,
+                            const warprsa_shm_message *message)
+{
+    warprsa_session_key *key;
+
+    if (s->shm.use == NULL)
+        return "it broke the protocol: a key of the vault, without uses";
+    key = take_number(s, message);
+    if (key == NULL)
+        return bad_number;
+    return warprsa_session_name_key(s, key, message->spki_sha256) ? NULL
+                                                                  : "no memory";
 }
 
 /* Sends the client a notifier's end, or a message without one: no descriptor is
@@ -107,10 +128,12 @@ static const char *handle_message(warprsa_session *s,
         if (message->number >= s->keys_max || !s->keys[message->number].taken ||
             s->keys[message->number].generation != message->generation)
             return "it broke the protocol: a key that it hasn't";
-        free_key(&s->keys[message->number]);
+        warprsa_session_drop_key(s, &s->keys[message->number]);
         return NULL;
     case WARPRSA_SHM_NOTIFIER:
         return add_notifier(s, message);
+    case WARPRSA_SHM_KEY_USE:
+        return name_key(s, message);
     }
     return "it broke the protocol: an unknown message";
 }

@@ -9,16 +9,17 @@
 
 #include "batching/daemon/server/session_answers.h"
 #include "batching/daemon/server/session_messages.h"
+#include "batching/daemon/server/session_uses.h"
 
 enum {
     REQUESTS_AT_ONCE = 256, /* at most, in a turn */
 };
 
 /* The key that a request refers to, or NULL if the client has no such key. */
-static const warprsa_session_key *key_of(const warprsa_session *s,
-                                         const warprsa_shm_request *request)
+static warprsa_session_key *key_of(const warprsa_session *s,
+                                   const warprsa_shm_request *request)
 {
-    const warprsa_session_key *key;
+    warprsa_session_key *key;
 
     if (request->key >= s->keys_max)
         return NULL;
@@ -83,13 +84,13 @@ static bool is_fit(const warprsa_session_key *key,
                0;
 }
 
-/* Submits or refuses a request, which is a copy of the slot. */
-static void serve(warprsa_session *s, uint32_t slot,
-                  const warprsa_shm_request *request)
+/* Submits or refuses a request with a key of the client's own. */
+static void submit(warprsa_session *s, uint32_t slot,
+                   const warprsa_shm_request *request,
+                   const warprsa_session_key *key)
 {
     warprsa_server_context *context = s->context;
     warprsa_pending *p = &s->pending[slot];
-    const warprsa_session_key *key = key_of(s, request);
     warprsa_notify notify = {.wake = warprsa_session_queue_answered, .arg = p};
     warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
 
@@ -116,6 +117,18 @@ static void serve(warprsa_session *s, uint32_t slot,
     }
     warprsa_session_answer(s, slot, request->generation, request->notifier,
                            WARPRSA_REFUSED, reason);
+}
+
+/* Serves a request, which is a copy of the slot. */
+static void serve(warprsa_session *s, uint32_t slot,
+                  const warprsa_shm_request *request)
+{
+    warprsa_session_key *key = key_of(s, request);
+
+    if (key != NULL && key->vault != NULL)
+        warprsa_session_serve_use(s, slot, request, key);
+    else
+        submit(s, slot, request, key);
 }
 
 /* Takes the next request's slot out of the ring, or the one that was held. */

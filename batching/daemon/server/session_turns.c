@@ -8,8 +8,11 @@
 #include "batching/base/clock.h"
 #include "batching/base/container_of.h"
 #include "batching/daemon/server/session_answers.h"
+#include "batching/daemon/server/session_completions.h"
+#include "batching/daemon/server/session_leave.h"
 #include "batching/daemon/server/session_messages.h"
 #include "batching/daemon/server/session_requests.h"
+#include "batching/daemon/server/session_vault.h"
 
 enum {
     /* The time of a turn. Work that is begun is finished: a key takes about 10
@@ -17,14 +20,18 @@ enum {
     TURN_NS = 100000,
 };
 
-/* Reads messages and requests. Messages are read in any case: if the last turn
+/* Reads messages and requests, and lets go of keys that the vault has removed.
+ * Messages are read in any case: if the last turn
  * left some, no flag says so. Returns whether there may be more. */
 static bool read_some(warprsa_session *s)
 {
+    const bool more_keys = warprsa_session_review_keys(s);
+
     s->messages_read = 0;
     warprsa_session_clear_flags(s);
     warprsa_session_read_messages(s);
-    return !s->closed && (warprsa_session_read_ring(s) || s->messages_left);
+    return !s->closed &&
+           (warprsa_session_read_ring(s) || s->messages_left || more_keys);
 }
 
 static void take_turn(warprsa_session *s)

@@ -70,7 +70,8 @@ static ssize_t receive(int socket, struct msghdr *header, int flags)
     return got;
 }
 
-static warprsa_received judge(ssize_t got, const warprsa_message *message,
+/* `version` is the first field of a message of `size` bytes. */
+static warprsa_received judge(ssize_t got, const uint32_t *version, size_t size,
                               int flags)
 {
     if (got < 0)
@@ -78,12 +79,10 @@ static warprsa_received judge(ssize_t got, const warprsa_message *message,
                                                        : WARPRSA_CLOSED;
     if (got == 0)
         return WARPRSA_CLOSED;
-    if ((size_t)got >= sizeof(message->version) &&
-        message->version != WARPRSA_PROTOCOL)
+    if ((size_t)got >= sizeof(*version) && *version != WARPRSA_PROTOCOL)
         return WARPRSA_OTHER_VERSION;
-    return (size_t)got == sizeof(*message) && (flags & MSG_TRUNC) == 0
-               ? WARPRSA_RECEIVED
-               : WARPRSA_MALFORMED;
+    return (size_t)got == size && (flags & MSG_TRUNC) == 0 ? WARPRSA_RECEIVED
+                                                           : WARPRSA_MALFORMED;
 }
 
 warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
@@ -105,13 +104,35 @@ warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
     got = receive(socket, &header, 0);
     if (got >= 0)
         take_fds(&header, fds);
-    return judge(got, message, header.msg_flags);
+    return judge(got, &message->version, sizeof(*message), header.msg_flags);
+}
+
+bool warprsa_key_message_send(int socket, warprsa_key_message *message)
+{
+    ssize_t sent;
+
+    message->version = WARPRSA_PROTOCOL;
+    do
+        sent = send(socket, message, sizeof(*message),
+                    MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)sizeof(*message);
+}
+
+warprsa_received warprsa_key_message_receive(int socket,
+                                             warprsa_key_message *message)
+{
+    struct iovec iov = {message, sizeof(*message)};
+    struct msghdr header = {.msg_iov = &iov, .msg_iovlen = 1};
+    ssize_t got = receive(socket, &header, 0);
+
+    return judge(got, &message->version, sizeof(*message), header.msg_flags);
 }
 
 /* Room for what SO_PASSCRED brings and no more: MSG_CTRUNC says that there was
  * more. */
 static ssize_t receive_with_sender(int socket, warprsa_message *message,
-                                   pid_t *sender, int *flags, int how)
+                                   struct ucred *sender, int *flags, int how)
 {
     struct iovec iov = {message, sizeof(*message)};
     cred_space space;
@@ -122,21 +143,17 @@ static ssize_t receive_with_sender(int socket, warprsa_message *message,
     ssize_t got = receive(socket, &header, how);
     const struct cmsghdr *control = got < 0 ? NULL : CMSG_FIRSTHDR(&header);
 
-    *sender = 0;
+    *sender = (struct ucred){.uid = (uid_t)-1, .gid = (gid_t)-1};
     *flags = header.msg_flags;
     if (control != NULL && control->cmsg_level == SOL_SOCKET &&
-        control->cmsg_type == SCM_CREDENTIALS) {
-        struct ucred of;
-
-        memcpy(&of, CMSG_DATA(control), sizeof(of));
-        *sender = of.pid;
-    }
+        control->cmsg_type == SCM_CREDENTIALS)
+        memcpy(sender, CMSG_DATA(control), sizeof(*sender));
     return got;
 }
 
 warprsa_received warprsa_message_receive_of_client(int socket,
                                                    warprsa_message *message,
-                                                   pid_t *sender)
+                                                   struct ucred *sender)
 {
     int flags;
     ssize_t got =
@@ -145,12 +162,13 @@ warprsa_received warprsa_message_receive_of_client(int socket,
     /* A peek takes references to the descriptors and drops them. The socket's
      * queue holds its own references, so a peek never drops the last one. */
     if (got >= 0 && (flags & MSG_CTRUNC) != 0)
-        return judge(got, message, flags) == WARPRSA_OTHER_VERSION
+        return judge(got, &message->version, sizeof(*message), flags) ==
+                       WARPRSA_OTHER_VERSION
                    ? WARPRSA_OTHER_VERSION
                    : WARPRSA_MALFORMED;
     if (got > 0)
         got = receive_with_sender(socket, message, sender, &flags, 0);
-    return judge(got, message, flags);
+    return judge(got, &message->version, sizeof(*message), flags);
 }
 
 void warprsa_message_close_fds(const int fds[WARPRSA_MESSAGE_FDS])

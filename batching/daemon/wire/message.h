@@ -10,7 +10,8 @@
 #define WARPRSA_BATCHING_DAEMON_WIRE_MESSAGE_H
 
 #include <stdbool.h>
-#include <sys/types.h>
+#include <stddef.h>
+#include <sys/socket.h>
 
 #include "batching/daemon/wire/protocol.h"
 
@@ -34,13 +35,19 @@ bool warprsa_message_send(int socket, warprsa_message *message, const int *fds,
 warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
                                          int fds[WARPRSA_MESSAGE_FDS]);
 
+/* The same of a warprsa_key_message, without descriptors. */
+bool warprsa_key_message_send(int socket, warprsa_key_message *message);
+warprsa_received warprsa_key_message_receive(int socket,
+                                             warprsa_key_message *message);
+
 /* Closes those that are there. Any thread. */
 void warprsa_message_close_fds(const int fds[WARPRSA_MESSAGE_FDS]);
 
 /*
  * For the daemon, on a socket with SO_PASSCRED that it alone reads from:
- * receives a message of a client's. *sender is the process that sent it, as the
- * kernel says; 0 if unknown.
+ * receives a message of a client's. *sender is the process that sent it and
+ * whose it is, as the kernel says; if unknown, its pid is 0 and its user and
+ * group are nobody's.
  *
  * A message with descriptors is MALFORMED and stays in the socket's queue. The
  * thread that received it would have to close the descriptors, which can take
@@ -49,6 +56,6 @@ void warprsa_message_close_fds(const int fds[WARPRSA_MESSAGE_FDS]);
  */
 warprsa_received warprsa_message_receive_of_client(int socket,
                                                    warprsa_message *message,
-                                                   pid_t *sender);
+                                                   struct ucred *sender);
 
 #endif

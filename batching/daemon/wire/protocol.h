@@ -37,42 +37,63 @@
  * yet, the daemon reads its messages. For messages that no request will refer
  * to, the client notifies the daemon (WARPRSA_NOTIFY_MESSAGE).
  *
+ * A request with a key of the daemon's vault, a use, has a header that says
+ * what is to be done with it (batching/vault/wire/key_use.h), and may be longer
+ * than a request with a key of the client's own. Only a session that was asked
+ * for with `uses` has the memory for them.
+ *
+ * A program that asks what keys there are, by LOOKUP or LIST, does so over a
+ * control connection that it shares with nobody, and reads each reply before it
+ * asks again.
+ *
  * Nobody needs to wait for a reply: the daemon refuses a request that refers to
  * something it has refused, and a client asks for notifiers before it needs
  * them.
  *
  * Trust: the daemon believes nothing that a client sends. A client that breaks
  * these rules is disconnected; one that asks for something it can't have is
- * refused. The client trusts the daemon, which is given its private keys.
+ * refused. The client trusts the daemon, which is given its private keys. Who a
+ * client is, is what the kernel says: of the control connection for limits, of
+ * the process that sends ATTACHED, LOOKUP or LIST for what it may do with keys
+ * of the vault.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_WIRE_PROTOCOL_H
 #define WARPRSA_BATCHING_DAEMON_WIRE_PROTOCOL_H
 
 #include <stdint.h>
 
+#include "batching/vault/wire/denial.h"
+#include "batching/vault/wire/key_name.h"
+#include "batching/vault/wire/key_use.h"
 #include "gpu/engine.h"
 
 #define WARPRSA_SOCKET_DEFAULT "/run/warprsa/warprsad.sock"
 
 enum {
-    WARPRSA_PROTOCOL = 7,
+    WARPRSA_PROTOCOL = 8,
     WARPRSA_CLIENT_SLOTS_MAX = 65536,
     WARPRSA_CLIENT_KEYS_MAX = 65536,
     /* A notifier for each wait context of async jobs; some are idle. */
     WARPRSA_CLIENT_NOTIFIERS_MAX = 65536,
     WARPRSA_MESSAGE_FDS = 3,
     WARPRSA_IDENTITY_NAME = 256, /* with its final zero */
+    /* SubjectPublicKeyInfo (DER) of RSA-16384 with parameters of RSA-PSS. */
+    WARPRSA_KEY_SPKI_DER_MAX = 2304,
+    WARPRSA_KEY_ALLOWED_SIZE = 1024, /* with its final zero */
 };
+
+_Static_assert((int)WARPRSA_KEY_NAME_SIZE <= WARPRSA_IDENTITY_NAME,
+               "a message has room for the name of a key");
 
 /* Messages over sockets. */
 typedef enum warprsa_message_type {
     /* Client, over a control connection. slots, keys, notifiers: how many it
-     * wants. identity, name: for whom, if the client is warprsad-gateway; else
-     * 0 and empty. */
+     * wants. uses: not 0 if it wants to use keys of the vault. identity, name:
+     * for whom, if the client is warprsad-gateway; else 0 and empty. */
     WARPRSA_MESSAGE_CONNECT = 1,
     /* Daemon, over a control connection. number: the session's. slots, keys,
-     * notifiers: how many it grants. deadline_ms: within what time a request is
-     * answered. identity: not 0 if the client is believed about identities.
+     * notifiers, uses: what it grants. deadline_ms: within what time a request
+     * is answered. identity: not 0 if the client is believed about identities.
      * Three descriptors: the session's socket, the shared memory and the
      * eventfd. */
     WARPRSA_MESSAGE_WELCOME,
@@ -86,6 +107,17 @@ typedef enum warprsa_message_type {
      * number and generation asked for. One descriptor, or none if there is none
      * to be had. */
     WARPRSA_MESSAGE_NOTIFIER,
+    /* Client, over a control connection: asks for the key of the vault with
+     * this name; or for the first one, in the order of names, after it. The
+     * reply is a warprsa_key_message. */
+    WARPRSA_MESSAGE_LOOKUP,
+    WARPRSA_MESSAGE_LIST,
+    /* Daemon, over a control connection, of a warprsa_key_message: the key, or
+     * that there is none of which this user may make any use. name of a NO_KEY:
+     * if it is not empty, there is none up to this name, and LIST goes on
+     * there. */
+    WARPRSA_MESSAGE_KEY,
+    WARPRSA_MESSAGE_NO_KEY,
 } warprsa_message_type;
 
 /* The first two stay where they are in every version. */
@@ -93,14 +125,27 @@ typedef struct warprsa_message {
     uint32_t version;    /* WARPRSA_PROTOCOL */
     uint32_t type;       /* warprsa_message_type */
     uint32_t number;     /* of a session or a notifier */
-    uint32_t generation; /* of a notifier; of CONNECT: comes back */
+    uint32_t generation; /* of a notifier; of what was asked: comes back */
     uint32_t slots;
     uint32_t keys;
     uint32_t notifiers;
+    uint32_t uses;
     uint32_t deadline_ms;
     uint32_t identity; /* of CONNECT: a number of the gateway's for a name */
     char name[WARPRSA_IDENTITY_NAME];
 } warprsa_message;
+
+/* A key of the vault, as it is shown to one user. */
+typedef struct warprsa_key_message {
+    uint32_t version;
+    uint32_t type; /* KEY; or NO_KEY, which has no more than a name */
+    uint32_t generation;
+    uint32_t spki_bytes;
+    char name[WARPRSA_KEY_NAME_SIZE];
+    char allowed[WARPRSA_KEY_ALLOWED_SIZE]; /* what this user may do with it,
+                                               for people */
+    uint8_t spki[WARPRSA_KEY_SPKI_DER_MAX]; /* SubjectPublicKeyInfo, DER */
+} warprsa_key_message;
 
 /* Messages through the shared memory, all of them from the client. */
 typedef enum warprsa_shm_message_type {
@@ -113,13 +158,30 @@ typedef enum warprsa_shm_message_type {
     /* Asks for a notifier by this number, from 1, and generation. If the number
      * names an earlier notifier, the daemon closes that one now. */
     WARPRSA_SHM_NOTIFIER,
+    /* A key of the vault, and the number and generation by which requests will
+     * name it. As KEY in all else. The daemon need not have the key now. */
+    WARPRSA_SHM_KEY_USE,
 } warprsa_shm_message_type;
 
 typedef struct warprsa_shm_message {
-    uint32_t type;           /* warprsa_shm_message_type */
-    uint32_t number;         /* of a key or a notifier */
-    uint32_t generation;     /* of what the number names */
-    warprsa_private_key key; /* SECRET; only a KEY has it */
+    uint32_t type;       /* warprsa_shm_message_type */
+    uint32_t number;     /* of a key or a notifier */
+    uint32_t generation; /* of what the number names */
+    union {
+        warprsa_private_key key;                     /* SECRET; of a KEY */
+        uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES]; /* of a KEY_USE */
+    };
 } warprsa_shm_message;
+
+/* How a use of a key of the vault ended. */
+typedef enum warprsa_use_answer {
+    WARPRSA_USE_DONE,
+    WARPRSA_USE_PENDING, /* not yet; never sent */
+    /* Not computed, for now: the daemon stops, or has too much to do. */
+    WARPRSA_USE_LATER,
+    WARPRSA_USE_DENIED, /* by the rules of the vault */
+    WARPRSA_USE_FAILED, /* there is no result for this input */
+    WARPRSA_USE_ANSWERS
+} warprsa_use_answer;
 
 #endif

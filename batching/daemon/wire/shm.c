@@ -24,9 +24,9 @@ enum {
     RING_MIN = 64, /* as in ring.h */
 };
 
-/* Computes the sizes, which follow from the number of slots alone. Page 0 is
- * the head; then come the slots, the messages and the ring. */
-static void lay_out(warprsa_shm *shm, uint32_t slots)
+/* Computes the sizes, which follow from the arguments alone. Page 0 is the
+ * head; then come the slots, the messages, the ring and, if any, the uses. */
+static void lay_out(warprsa_shm *shm, uint32_t slots, bool uses)
 {
     uint32_t ring = RING_MIN;
     size_t size;
@@ -36,12 +36,19 @@ static void lay_out(warprsa_shm *shm, uint32_t slots)
     size = PAGE + slots * sizeof(warprsa_shm_slot) +
            WARPRSA_SHM_MESSAGES * sizeof(warprsa_shm_message_cell) +
            ring * sizeof(warprsa_ring_cell);
+    if (uses)
+        size += slots * sizeof(warprsa_shm_use);
     shm->slots = slots;
     shm->mask = ring - 1;
     shm->size = (size + PAGE - 1) / PAGE * PAGE;
 }
 
-static bool map(warprsa_shm *shm, int fd)
+_Static_assert(RING_MIN * sizeof(warprsa_ring_cell) %
+                       _Alignof(warprsa_shm_use) ==
+                   0,
+               "the uses follow the ring");
+
+static bool map(warprsa_shm *shm, bool uses, int fd)
 {
     uint8_t *at =
         mmap(NULL, shm->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -54,10 +61,11 @@ static bool map(warprsa_shm *shm, int fd)
     shm->slot = (warprsa_shm_slot *)(at + PAGE);
     shm->message = (warprsa_shm_message_cell *)(shm->slot + shm->slots);
     shm->cell = (warprsa_ring_cell *)(shm->message + WARPRSA_SHM_MESSAGES);
+    shm->use = uses ? (warprsa_shm_use *)(shm->cell + shm->mask + 1) : NULL;
     return true;
 }
 
-static bool fill(warprsa_shm *shm, int fd)
+static bool fill(warprsa_shm *shm, bool uses, int fd)
 {
     int error = posix_fallocate(fd, 0, (off_t)shm->size);
 
@@ -66,7 +74,7 @@ static bool fill(warprsa_shm *shm, int fd)
         return false;
     }
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
-        !map(shm, fd))
+        !map(shm, uses, fd))
         return false;
     for (uint32_t i = 0; i <= shm->mask; i++)
         atomic_init(&shm->cell[i].sequence, i);
@@ -75,15 +83,15 @@ static bool fill(warprsa_shm *shm, int fd)
     return true;
 }
 
-bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, int *fd)
+bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, bool uses, int *fd)
 {
     int error;
 
-    lay_out(shm, slots);
+    lay_out(shm, slots, uses);
     *fd = memfd_create("warprsa-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (*fd < 0)
         return false;
-    if (fill(shm, *fd))
+    if (fill(shm, uses, *fd))
         return true;
     error = errno;
     close(*fd);
@@ -105,18 +113,18 @@ bool warprsa_shm_seal(int fd)
     return error == 0;
 }
 
-bool warprsa_shm_map(warprsa_shm *shm, uint32_t slots, int fd)
+bool warprsa_shm_map(warprsa_shm *shm, uint32_t slots, bool uses, int fd)
 {
     struct stat st;
 
-    lay_out(shm, slots);
+    lay_out(shm, slots, uses);
     if (fstat(fd, &st) != 0)
         return false;
     if ((size_t)st.st_size != shm->size) {
         errno = EPROTO;
         return false;
     }
-    if (!map(shm, fd))
+    if (!map(shm, uses, fd))
         return false;
     if (madvise(shm->head, shm->size, MADV_DONTFORK) == 0)
         return true;
@@ -163,6 +171,18 @@ void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,
               request->bytes < sizeof(request->number)
                   ? request->bytes
                   : sizeof(request->number));
+}
+
+void warprsa_shm_copy_header(const warprsa_shm *shm, uint32_t slot,
+                             warprsa_key_use *header)
+{
+    copy_once(header, &shm->use[slot].header, sizeof(*header));
+}
+
+void warprsa_shm_copy_input(const warprsa_shm *shm, uint32_t slot,
+                            uint8_t *input, size_t bytes)
+{
+    copy_once(input, shm->use[slot].number, bytes);
 }
 
 bool warprsa_shm_send(const warprsa_shm *shm, uint32_t *offset,

@@ -53,7 +53,7 @@ typedef struct warprsa_shm_request {
     uint32_t key_generation;
     uint32_t notifier; /* its number; 0: a thread may sleep on `answered` */
     uint32_t notifier_generation;
-    uint32_t bytes; /* of the modulus */
+    uint32_t bytes; /* of the modulus; 0: of a use */
     /* The input; replaced by the output of an answer that is DONE. */
     uint8_t number[WARPRSA_MODULUS_BYTES_MAX];
 } warprsa_shm_request;
@@ -66,7 +66,20 @@ typedef struct warprsa_shm_slot {
     uint32_t reason;  /* warprsa_cpu_reason; if not DONE */
     uint32_t on_cpus; /* not 0: as in warprsa_outcome; if DONE */
     uint64_t took_ns; /* from when the daemon had the request; if DONE */
+    /* Of a use alone. */
+    uint32_t use_answer;       /* warprsa_use_answer */
+    uint32_t denial;           /* warprsa_denial; if DENIED */
+    uint32_t bytes;            /* of the output; if DONE */
+    uint32_t by_libcrypto;     /* not 0: computed by the daemon's libcrypto */
+    warprsa_use_errors errors; /* if FAILED */
 } warprsa_shm_slot;
+
+/* What a slot has more for a use of a key of the vault. */
+typedef struct warprsa_shm_use {
+    _Alignas(64) warprsa_key_use header;
+    /* The input; replaced by the output of an answer that is DONE. SECRET. */
+    uint8_t number[WARPRSA_VAULT_MODULUS_BYTES_MAX];
+} warprsa_shm_use;
 
 enum {
     WARPRSA_SHM_MESSAGES = 64, /* on their way at once; a power of 2 */
@@ -85,6 +98,7 @@ typedef struct warprsa_shm {
     warprsa_shm_slot *slot;
     warprsa_ring_cell *cell; /* a warprsa_ring's */
     warprsa_shm_message_cell *message;
+    warprsa_shm_use *use; /* one for each slot; NULL: there are no uses */
     uint32_t slots;
     uint32_t mask; /* of the ring */
     size_t size;
@@ -96,7 +110,7 @@ typedef struct warprsa_shm {
  * neither shrink nor grow, so nothing that the client does later can make the
  * daemon's accesses fail. False: no memory or descriptor, see errno.
  */
-bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, int *fd);
+bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, bool uses, int *fd);
 
 /* For the daemon, once the client has mapped the memory: from now on nobody can
  * punch holes into the file or make another writable mapping; existing holes
@@ -106,7 +120,7 @@ bool warprsa_shm_seal(int fd);
 
 /* For the client: maps the memory; forked children will not have it. False: see
  * errno. */
-bool warprsa_shm_map(warprsa_shm *shm, uint32_t slots, int fd);
+bool warprsa_shm_map(warprsa_shm *shm, uint32_t slots, bool uses, int fd);
 
 /* Does nothing a second time. */
 void warprsa_shm_unmap(warprsa_shm *shm);
@@ -137,6 +151,14 @@ bool warprsa_shm_receive(const warprsa_shm *shm, uint32_t *offset,
  * after the check. */
 void warprsa_shm_copy(const warprsa_shm *shm, uint32_t slot,
                       warprsa_shm_request *request);
+
+/* For the daemon, of memory that has uses: copies a use's header out of a slot,
+ * and so many bytes of its input, at most WARPRSA_VAULT_MODULUS_BYTES_MAX, in
+ * the same way. */
+void warprsa_shm_copy_header(const warprsa_shm *shm, uint32_t slot,
+                             warprsa_key_use *header);
+void warprsa_shm_copy_input(const warprsa_shm *shm, uint32_t slot,
+                            uint8_t *input, size_t bytes);
 
 /* Sleep: while *word is `value`, at most until until_ns (a time of
  * warprsa_clock_ns()). Wake: wakes all sleepers. The word may be shared between

@@ -422,11 +422,12 @@ warprsa_answer warprsa_upstream_collect(warprsa_upstream_session *s,
     warprsa_connection *c = s->connection;
     const uint64_t deadline_ns =
         (s->deadline_ms + (uint64_t)MARGIN_MS) * WARPRSA_NS_PER_MS;
-    bool owned = false;
+    warprsa_connection_answer how;
     warprsa_answer answer =
-        warprsa_connection_poll(c, ticket, deadline_ns, output, reason, &owned);
+        warprsa_connection_poll(c, ticket, deadline_ns, output, &how);
 
-    if (owned)
+    *reason = how.reason;
+    if (how.owned)
         warprsa_connection_release(c, ticket.slot);
     return answer;
 }

@@ -84,6 +84,7 @@ static void arrive(client *c, uid_t uid, uint32_t slots)
                                           .keys = KEYS,
                                           .notifiers = NOTIFIERS};
     const warprsa_session_user user = {.uid = uid, .owner = uid};
+    const warprsa_peer nobody = {.group_count = 0};
     const warprsa_message wanted = {
         .slots = slots, .keys = KEYS, .notifiers = NOTIFIERS};
     warprsa_session *s;
@@ -95,8 +96,9 @@ static void arrive(client *c, uid_t uid, uint32_t slots)
     c->raw.control_connection.socket = WARPRSA_NO_FD;
     c->raw.memory = dup(s->memory);
     c->raw.eventfd = dup(s->eventfd);
-    assert_true(warprsa_shm_map(&c->raw.shm, s->shm.slots, c->raw.memory));
-    assert_true(warprsa_session_attach(s, 0));
+    assert_true(
+        warprsa_shm_map(&c->raw.shm, s->shm.slots, false, c->raw.memory));
+    assert_true(warprsa_session_attach(s, &nobody));
     c->session = s;
     warprsa_event_loop_add(loop, s);
 }

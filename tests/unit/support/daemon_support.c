@@ -140,6 +140,8 @@ void test_server_open(test_server *s, unsigned slots, unsigned deadline_ms)
         .keys = 16,
         .notifiers = 64,
     };
+    s->config.vault = fake_vault_reset(FAKE_VAULT_KEYS);
+    s->config.uses = &fake_vault_uses;
     s->queue_config = fake_config();
     s->queue_config.deadline_ms = deadline_ms;
     s->queue = fake_ready_queue(&s->queue_config);
@@ -151,6 +153,7 @@ void test_server_close(test_server *s)
     test_server_stop(s);
     assert_int_equal(s->queue_config.counters->keys, 0);
     fake_finish(s->queue, &s->queue_config);
+    assert_int_equal(fake_vault_references(), 0);
     unlink(s->path);
     assert_int_equal(rmdir(s->directory), 0);
     pthread_mutex_destroy(&s->lock);
@@ -163,7 +166,8 @@ void test_client_open(test_client *g, const test_server *s,
     warprsa_client_config config = {.control_connection =
                                         &g->control_connection,
                                     .slots = 1024,
-                                    .deadline_ms = deadline_ms};
+                                    .deadline_ms = deadline_ms,
+                                    .uses = true};
 
     (void)warprsa_control_connection_open(&g->control_connection, s->path, why,
                                           sizeof(why));

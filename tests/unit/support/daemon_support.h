@@ -20,6 +20,7 @@
 
 #include "batching/daemon/client/client.h"
 #include "batching/daemon/server/server.h"
+#include "tests/unit/support/fake_vault.h"
 #include "tests/unit/support/raw_client.h"
 
 /* The functions of a client. */

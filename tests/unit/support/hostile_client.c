@@ -100,7 +100,7 @@ static bool offered(const hostile_client *c, session *s)
         warprsa_message_receive(s->control, &reply, s->fds) ==
             WARPRSA_RECEIVED &&
         reply.type == WARPRSA_MESSAGE_WELCOME &&
-        warprsa_shm_map(&s->shm, reply.slots, s->fds[1])) {
+        warprsa_shm_map(&s->shm, reply.slots, reply.uses != 0, s->fds[1])) {
         s->number = reply.number;
         return true;
     }

@@ -24,7 +24,14 @@ bool becomes_readable(int fd)
 
 bool raw_client_connect(raw_client *x, const char *path, uint32_t slots)
 {
-    warprsa_message wanted = {.slots = slots, .keys = 16, .notifiers = 64};
+    return raw_client_connect_for(x, path, slots, true);
+}
+
+bool raw_client_connect_for(raw_client *x, const char *path, uint32_t slots,
+                            bool uses)
+{
+    warprsa_message wanted = {
+        .slots = slots, .keys = 16, .notifiers = 64, .uses = uses};
     int fds[WARPRSA_MESSAGE_FDS];
     char why[256];
     bool welcome;
@@ -47,7 +54,8 @@ bool raw_client_connect(raw_client *x, const char *path, uint32_t slots)
     x->socket = fds[0];
     x->memory = fds[1];
     x->eventfd = fds[2];
-    assert_true(warprsa_shm_map(&x->shm, x->welcome.slots, x->memory));
+    assert_true(warprsa_shm_map(&x->shm, x->welcome.slots, x->welcome.uses != 0,
+                                x->memory));
     return true;
 }
 

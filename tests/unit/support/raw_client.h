@@ -30,6 +30,10 @@ typedef struct raw_client {
  * room now, also not for another control connection until those that have ended
  * are closed. */
 bool raw_client_connect(raw_client *x, const char *path, uint32_t slots);
+
+/* The same, with or without uses of keys of the vault. */
+bool raw_client_connect_for(raw_client *x, const char *path, uint32_t slots,
+                            bool uses);
 void raw_client_leave(raw_client *x);
 
 /* Has the daemon read both the ring and the messages. */

@@ -1,0 +1,306 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Uses of keys of the daemon's vault; see client_uses.h.
+ */
+#include "batching/daemon/client/client_uses.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "batching/base/clock.h"
+#include "batching/daemon/client/client_connect.h"
+#include "batching/daemon/client/client_keys.h"
+#include "batching/daemon/client/client_notifiers.h"
+
+enum {
+    /* Until the next attempt, where the daemon is away or full. */
+    AGAIN_MS = 2,
+    /* Between two looks at a use that no notifier tells of. */
+    LOOK_MS = 1,
+    /* Between two looks whether the daemon hangs. */
+    HEALTH_MS = 250,
+};
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Has the caller call again in so many milliseconds. */
+static void look_again(warprsa_client_use *use, uint64_t now_ns, unsigned ms)
+{
+    use->wake_ns = earlier(now_ns + ms * WARPRSA_NS_PER_MS, use->until_ns);
+}
+
+void warprsa_client_use_begin(warprsa_client *client, warprsa_client_use *use,
+                              warprsa_backend_key *key,
+                              const warprsa_key_use *header,
+                              const uint8_t *input)
+{
+    *use = (warprsa_client_use){
+        .key = key,
+        .header = header,
+        .input = input,
+        .until_ns =
+            warprsa_clock_ns() + client->config.deadline_ms * WARPRSA_NS_PER_MS,
+    };
+}
+
+/* The connection, if its daemon lives, with one more reference. NULL: there is
+ * none now. Asks for one, and gives up one whose daemon has gone. */
+static warprsa_connection *connection(warprsa_client *client, uint64_t now_ns)
+{
+    warprsa_connection *c = warprsa_client_connection(client);
+    warprsa_connection_health health;
+
+    if (c == NULL) {
+        warprsa_client_connect_soon(client);
+        c = warprsa_client_connection(client);
+    }
+    if (c == NULL)
+        return NULL;
+    health = warprsa_connection_health_now(c, now_ns);
+    if (health == WARPRSA_CONNECTION_GONE || !warprsa_connection_alive(c))
+        warprsa_client_disconnect(client, c);
+    else if (health == WARPRSA_CONNECTION_LIVES && c->shm.use != NULL)
+        return c;
+    warprsa_connection_drop(c);
+    return NULL;
+}
+
+/* Acquires a slot for a use, and names its key to the daemon. */
+static bool prepare(warprsa_client *client, warprsa_connection *c,
+                    warprsa_client_use *use, uint64_t now_ns)
+{
+    bool prepared;
+
+    pthread_mutex_lock(&client->lock);
+    prepared = client->connection == c &&
+               warprsa_client_upload(client, c, use->key) &&
+               warprsa_connection_acquire(c, now_ns, UINT64_MAX / 2,
+                                          &use->ticket.slot);
+    if (prepared) {
+        warprsa_shm_request *request = &c->shm.slot[use->ticket.slot].request;
+
+        if (++client->generations == 0)
+            client->generations = 1;
+        use->ticket.generation = client->generations;
+        request->key = use->key->number;
+        request->key_generation = use->key->generation;
+    }
+    pthread_mutex_unlock(&client->lock);
+    return prepared;
+}
+
+static void fill(const warprsa_connection *c, const warprsa_client_use *use,
+                 uint32_t notifier, uint64_t now_ns)
+{
+    warprsa_client_slot *s = &c->slot[use->ticket.slot];
+    warprsa_shm_request *request = &c->shm.slot[use->ticket.slot].request;
+    warprsa_shm_use *to = &c->shm.use[use->ticket.slot];
+
+    s->submitted_ns = now_ns;
+    s->bytes = use->key->modulus_bytes;
+    s->size = use->key->size;
+    s->is_use = true;
+    request->notifier = notifier;
+    request->notifier_generation = c->notifier_generation[notifier];
+    request->bytes = 0;
+    to->header = *use->header;
+    memcpy(to->number, use->input, use->header->input_bytes);
+}
+
+/* Submits a use, or sees to it that this is tried again. */
+static void submit(warprsa_client *client, warprsa_client_use *use,
+                   uint32_t notifier, uint64_t now_ns)
+{
+    warprsa_connection *c = connection(client, now_ns);
+
+    if (c == NULL || !prepare(client, c, use, now_ns)) {
+        warprsa_connection_drop(c);
+        look_again(use, now_ns, AGAIN_MS);
+        return;
+    }
+    notifier = warprsa_client_notifier_number(c, notifier);
+    fill(c, use, notifier, now_ns);
+    use->serial = c->serial;
+    use->is_submitted = true;
+    atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);
+    warprsa_connection_submit(c, use->ticket.slot, use->ticket.generation);
+    look_again(use, now_ns, notifier != 0 ? HEALTH_MS : LOOK_MS);
+    warprsa_connection_drop(c);
+}
+
+/* Counts an answer of the daemon's. */
+static void count(warprsa_client *client, const warprsa_connection *c,
+                  const warprsa_client_use *use, warprsa_use_answer answer)
+{
+    warprsa_counters *counters = client->config.counters;
+    const warprsa_shm_slot *s = &c->shm.slot[use->ticket.slot];
+    const warprsa_size_class size = use->key->size;
+
+    if (answer == WARPRSA_USE_DENIED)
+        warprsa_count(&counters->vault_denials, 1);
+    if (answer != WARPRSA_USE_DONE)
+        return;
+    warprsa_count(&counters->vault_uses, 1);
+    if (s->by_libcrypto)
+        warprsa_count(&counters->vault_libcrypto, 1);
+    else
+        warprsa_count(s->on_cpus ? &counters->ifma[size] : &counters->gpu[size],
+                      1);
+}
+
+/* Looks for the answer to a use that was submitted over this connection. */
+static warprsa_use_answer poll_answer(warprsa_client *client,
+                                      warprsa_connection *c,
+                                      warprsa_client_use *use, uint8_t *output)
+{
+    const warprsa_client_slot *s = &c->slot[use->ticket.slot];
+    warprsa_connection_answer how;
+    const uint64_t patience_ns =
+        use->until_ns > s->submitted_ns ? use->until_ns - s->submitted_ns : 0;
+
+    if (warprsa_connection_poll(c, use->ticket, patience_ns, output, &how) ==
+        WARPRSA_PENDING)
+        return WARPRSA_USE_PENDING;
+    use->bytes = how.bytes;
+    use->denial = how.denial;
+    use->errors = how.errors;
+    if (!how.owned)
+        return WARPRSA_USE_LATER;
+    count(client, c, use, how.use);
+    pthread_mutex_lock(&client->lock);
+    warprsa_connection_release(c, use->ticket.slot);
+    pthread_mutex_unlock(&client->lock);
+    return how.use;
+}
+
+/* The connection that a use was submitted over, if it is still the client's,
+ * with one more reference. */
+static warprsa_connection *submitted_over(warprsa_client *client,
+                                          const warprsa_client_use *use)
+{
+    warprsa_connection *c = warprsa_client_connection(client);
+
+    if (c != NULL && c->serial == use->serial)
+        return c;
+    warprsa_connection_drop(c);
+    return NULL;
+}
+
+/* Looks for the answer to a use that was submitted. LATER: there will be none,
+ * for the daemon has refused it or gone. */
+static warprsa_use_answer look(warprsa_client *client, warprsa_client_use *use,
+                               uint64_t now_ns, uint8_t *output)
+{
+    warprsa_connection *c = submitted_over(client, use);
+    warprsa_use_answer answer = WARPRSA_USE_LATER;
+
+    if (c != NULL) {
+        answer = poll_answer(client, c, use, output);
+        if (answer == WARPRSA_USE_PENDING &&
+            (!warprsa_connection_alive(c) ||
+             warprsa_connection_health_now(c, now_ns) ==
+                 WARPRSA_CONNECTION_GONE)) {
+            warprsa_client_disconnect(client, c);
+            answer = WARPRSA_USE_LATER;
+        }
+    }
+    warprsa_connection_drop(c);
+    if (answer != WARPRSA_USE_PENDING) {
+        use->is_submitted = false;
+        atomic_fetch_sub_explicit(&client->depth, 1, memory_order_relaxed);
+    }
+    return answer;
+}
+
+warprsa_use_answer warprsa_client_use_go_on(warprsa_client *client,
+                                            warprsa_client_use *use,
+                                            uint32_t notifier, uint8_t *output)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+
+    if (use->is_submitted) {
+        const bool by_notifier = notifier != 0;
+        warprsa_use_answer answer = look(client, use, now_ns, output);
+
+        if (answer == WARPRSA_USE_PENDING)
+            look_again(use, now_ns, by_notifier ? HEALTH_MS : LOOK_MS);
+        else if (answer == WARPRSA_USE_LATER)
+            look_again(use, now_ns, AGAIN_MS);
+        if (answer != WARPRSA_USE_LATER || now_ns < use->until_ns)
+            return answer == WARPRSA_USE_LATER ? WARPRSA_USE_PENDING : answer;
+    }
+    if (now_ns >= use->until_ns) {
+        warprsa_count(&client->config.counters->vault_late, 1);
+        return WARPRSA_USE_LATER;
+    }
+    if (now_ns >= use->wake_ns)
+        submit(client, use, notifier, now_ns);
+    return WARPRSA_USE_PENDING;
+}
+
+/* Sleeps until the answer may be there, or until wake_ns. */
+static void sleep_on(warprsa_client *client, const warprsa_client_use *use)
+{
+    warprsa_connection *c =
+        use->is_submitted ? submitted_over(client, use) : NULL;
+    struct timespec until;
+
+    if (c != NULL) {
+        (void)warprsa_connection_sleep(c, use->ticket);
+        warprsa_connection_drop(c);
+        return;
+    }
+    until = warprsa_timespec(use->wake_ns);
+    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+warprsa_use_answer warprsa_client_use_wait(warprsa_client *client,
+                                           warprsa_client_use *use,
+                                           uint8_t *output)
+{
+    warprsa_use_answer answer;
+
+    while ((answer = warprsa_client_use_go_on(client, use, 0, output)) ==
+           WARPRSA_USE_PENDING)
+        sleep_on(client, use);
+    return answer;
+}
+
+void warprsa_client_use_give_up(warprsa_client *client, warprsa_client_use *use)
+{
+    uint8_t output[WARPRSA_VAULT_MODULUS_BYTES_MAX];
+
+    use->until_ns = 0;
+    if (use->is_submitted)
+        (void)look(client, use, warprsa_clock_ns(), output);
+    explicit_bzero(output, sizeof(output));
+}
+
+void warprsa_client_use_why(const warprsa_client *client,
+                            const warprsa_client_use *use,
+                            warprsa_use_answer answer, char *why,
+                            size_t why_size)
+{
+    const char *path = client->config.control_connection->path;
+    char device[WARPRSA_COUNTERS_TEXT];
+
+    switch (answer) {
+    case WARPRSA_USE_DENIED:
+        snprintf(why, why_size, "denied by warprsad at %s: %s", path,
+                 warprsa_denial_text(use->denial));
+        break;
+    case WARPRSA_USE_LATER:
+        warprsa_counters_device(client->config.counters, device);
+        snprintf(why, why_size, "no answer of warprsad at %s within %u ms (%s)",
+                 path, client->config.deadline_ms, device);
+        break;
+    default:
+        snprintf(why, why_size, "warprsad at %s has no result for this input",
+                 path);
+    }
+}

@@ -1,0 +1,718 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Uses of keys of the daemon's vault, by the provider's client and by clients
+ * that lie: answers, denials, keys that the vault removes, a daemon that is
+ * away, starts again or has too much to do, and questions which keys there are.
+ */
+#include "tests/unit/support/daemon_support.h"
+
+#include <poll.h>
+
+#include "batching/base/clock.h"
+#include "batching/daemon/client/client_uses.h"
+#include "batching/daemon/client/key_lookup.h"
+
+enum {
+    SMALL = 128, /* bytes of the modulus of keys that the engine takes */
+    KEY = 1,
+    SHORT_MS = 300,
+    THREADS = 4,
+    RESTARTS = 10,
+};
+
+static test_server s;
+static test_client g;
+static uint8_t input[WARPRSA_VAULT_MODULUS_BYTES_MAX];
+static uint8_t output[WARPRSA_VAULT_MODULUS_BYTES_MAX];
+
+static const warprsa_key_use sign_pss = {
+    .operation = WARPRSA_USE_SIGN,
+    .padding = WARPRSA_PADDING_PSS,
+    .digest = WARPRSA_DIGEST_SHA256,
+    .mgf1_digest = WARPRSA_DIGEST_SHA256,
+    .salt_bytes = WARPRSA_SALT_DIGEST,
+    .input_bytes = 32,
+};
+static const warprsa_key_use sign_raw = {
+    .operation = WARPRSA_USE_SIGN,
+    .padding = WARPRSA_PADDING_NONE,
+    .input_bytes = SMALL,
+};
+static const warprsa_key_use decrypt = {
+    .operation = WARPRSA_USE_DECRYPT,
+    .padding = WARPRSA_PADDING_PKCS1,
+    .input_bytes = SMALL,
+};
+static const warprsa_key_use decrypt_large = {
+    .operation = WARPRSA_USE_DECRYPT,
+    .padding = WARPRSA_PADDING_OAEP,
+    .digest = WARPRSA_DIGEST_SHA1,
+    .mgf1_digest = WARPRSA_DIGEST_SHA1,
+    .input_bytes = FAKE_VAULT_LARGE_BYTES,
+};
+
+static int begin(void **state)
+{
+    const unsigned *client_ms = *state;
+
+    fake_reset();
+    for (unsigned i = 0; i < sizeof(input); i++)
+        input[i] = (uint8_t)(7 * i);
+    test_server_open(&s, 64, LONG_MS);
+    test_client_open(&g, &s, client_ms != NULL ? *client_ms : LONG_MS);
+    return 0;
+}
+
+static int end(void **state)
+{
+    FAKE_SET(hold, false);
+    test_client_close(&g);
+    test_server_close(&s);
+    return 0;
+}
+
+static warprsa_backend_key *vault_key(unsigned i)
+{
+    uint8_t spki[WARPRSA_KEY_SPKI_BYTES];
+    warprsa_backend_key *key;
+
+    fake_vault_spki(i, spki);
+    key = warprsa_client_vault_key(
+        g.client, spki, i == FAKE_VAULT_LARGE ? FAKE_VAULT_LARGE_BYTES : SMALL);
+    assert_non_null(key);
+    return key;
+}
+
+/* One use with the key number i. */
+static warprsa_use_answer use_key(warprsa_client_use *use, unsigned i,
+                                  const warprsa_key_use *header)
+{
+    warprsa_backend_key *key = vault_key(i);
+    warprsa_use_answer answer;
+
+    warprsa_client_use_begin(g.client, use, key, header, input);
+    answer = warprsa_client_use_wait(g.client, use, output);
+    backend->key_release(key);
+    return answer;
+}
+
+static void is_right(const warprsa_client_use *use, unsigned i,
+                     const warprsa_key_use *header)
+{
+    uint8_t wanted[WARPRSA_VAULT_MODULUS_BYTES_MAX];
+
+    assert_int_equal(use->bytes, fake_vault_answer(i, header, input, wanted));
+    assert_memory_equal(output, wanted, use->bytes);
+}
+
+static void done(unsigned i, const warprsa_key_use *header)
+{
+    warprsa_client_use use;
+
+    memset(output, 0xee, sizeof(output));
+    assert_int_equal(use_key(&use, i, header), WARPRSA_USE_DONE);
+    is_right(&use, i, header);
+}
+
+static void uses_are_answered_and_counted(void **state)
+{
+    const warprsa_counters *counters = s.queue_config.counters;
+
+    done(KEY, &sign_pss);
+    done(KEY, &sign_raw);
+    done(KEY, &decrypt);
+    done(2, &decrypt);
+    assert_int_equal(fake_vault.uses, 4);
+    assert_int_equal(fake_vault.computed, 0);
+    assert_int_equal(g.counters->gpu[WARPRSA_CLASS_1024], 4);
+    assert_int_equal(g.counters->vault_uses, 4);
+    assert_int_equal(counters->gpu[WARPRSA_CLASS_1024], 4);
+    assert_int_equal(counters->vault_uses, 4);
+    assert_int_equal(counters->vault_libcrypto, 0);
+    assert_int_equal(counters->vault_denials, 0);
+}
+
+/* A key of the client's own beside. */
+static void ordinary_requests_in_the_same_session(void **state)
+{
+    warprsa_backend_key *own = test_client_key(&g, WARPRSA_CLASS_2048, 1);
+
+    WAIT_UNTIL(test_client_is_ready(&g));
+    for (unsigned i = 0; i < 70; i++) { /* each slot serves both */
+        test_client_operate(&g, own, WARPRSA_CLASS_2048, 1, i);
+        done(KEY, &sign_pss);
+    }
+    assert_int_equal(g.counters->vault_uses, 70);
+    assert_int_equal(g.counters->gpu[WARPRSA_CLASS_2048], 70);
+    backend->key_release(own);
+}
+
+static void what_no_engine_takes(void **state)
+{
+    done(FAKE_VAULT_LARGE, &decrypt_large);
+    assert_int_equal(fake_vault.computed, 1);
+    assert_int_equal(s.queue_config.counters->vault_libcrypto, 1);
+    assert_int_equal(g.counters->vault_libcrypto, 1);
+    assert_int_equal(g.counters->vault_uses, 1);
+}
+
+/* What takes long after the private operation does not hold up the event
+ * loop, unless the threads have too much to do. */
+static void slow_paddings(void **state)
+{
+    fake_vault.slow = true;
+    done(KEY, &decrypt);
+    assert_int_equal(fake_vault.computed, 1);
+    fake_vault.compute_full = true;
+    done(KEY, &decrypt);
+    assert_int_equal(fake_vault.computed, 1);
+    assert_int_equal(fake_vault.finished, 4); /* two of them by is_right() */
+    assert_int_equal(g.counters->gpu[WARPRSA_CLASS_1024], 2);
+    assert_int_equal(g.counters->vault_libcrypto, 0);
+}
+
+/* The queue refuses, at once or in the end. */
+static void what_the_queue_refuses(void **state)
+{
+    done(KEY, &sign_pss);
+    FAKE_SET(bad_checks, 1);
+    done(KEY, &decrypt);
+    assert_int_equal(g.counters->vault_libcrypto, 1);
+    fake_lose_device();
+    FAKE_SET(open_failures, UINT32_MAX);
+    WAIT_UNTIL(warprsa_queue_wait_ready(s.queue, 0) == WARPRSA_QUEUE_DOWN ||
+               (done(KEY, &sign_raw), false));
+    done(KEY, &sign_pss);
+    assert_true(g.counters->vault_libcrypto >= 2);
+    assert_int_equal(g.counters->vault_uses,
+                     s.queue_config.counters->vault_uses);
+}
+
+static void denials_have_their_reason(void **state)
+{
+    warprsa_client_use use;
+    char why[300];
+
+    for (uint32_t denial = WARPRSA_DENIED_NO_KEY; denial < WARPRSA_DENIALS;
+         denial++) {
+        fake_vault.denial = denial;
+        assert_int_equal(use_key(&use, KEY, &sign_pss), WARPRSA_USE_DENIED);
+        assert_int_equal(use.denial, denial);
+        warprsa_client_use_why(g.client, &use, WARPRSA_USE_DENIED, why,
+                               sizeof(why));
+        assert_non_null(strstr(why, warprsa_denial_text(denial)));
+        assert_non_null(strstr(why, s.path));
+    }
+    assert_int_equal(fake_vault.denials, WARPRSA_DENIALS - 1);
+    assert_int_equal(g.counters->vault_denials, WARPRSA_DENIALS - 1);
+    assert_int_equal(s.queue_config.counters->vault_denials,
+                     WARPRSA_DENIALS - 1);
+    fake_vault.denial = WARPRSA_ALLOWED;
+    done(KEY, &sign_pss);
+}
+
+static void a_key_that_the_vault_has_not(void **state)
+{
+    warprsa_client_use use;
+
+    assert_int_equal(use_key(&use, FAKE_VAULT_KEYS, &sign_pss),
+                     WARPRSA_USE_DENIED);
+    assert_int_equal(use.denial, WARPRSA_DENIED_NO_KEY);
+    assert_int_equal(s.queue_config.counters->vault_denials, 1);
+    assert_true(test_server_logged(&s, "a key that the vault has not"));
+    done(KEY, &sign_pss);
+}
+
+/* The rules are asked about this process, as the kernel names it. */
+static void who_uses_a_key(void **state)
+{
+    done(KEY, &sign_pss);
+    assert_int_equal(fake_vault.user.uid, getuid());
+    assert_int_equal(fake_vault.user.gid, getgid());
+    assert_int_equal(fake_vault.user.pid, getpid());
+    assert_int_equal(fake_vault.user.group_count, getgroups(0, NULL));
+    assert_string_equal(fake_vault.identity, "");
+}
+
+static void what_has_no_result(void **state)
+{
+    warprsa_client_use use;
+
+    fake_vault.bad = true;
+    assert_int_equal(use_key(&use, KEY, &sign_pss), WARPRSA_USE_FAILED);
+    assert_int_equal(use.errors.codes[0], 17);
+    assert_int_equal(use_key(&use, KEY, &decrypt), WARPRSA_USE_FAILED);
+    assert_int_equal(use.errors.codes[0], 18);
+    fake_vault.slow = true;
+    assert_int_equal(use_key(&use, KEY, &decrypt), WARPRSA_USE_FAILED);
+    fake_vault.bad = false;
+    assert_int_equal(s.queue_config.counters->vault_uses, 0);
+    done(KEY, &decrypt);
+}
+
+/* No field of a use is believed. Nothing of it is asked of the rules. */
+static void headers_without_sense(void **state)
+{
+    warprsa_key_use headers[] = {sign_pss, sign_pss, sign_pss, decrypt,
+                                 sign_raw};
+    warprsa_client_use use;
+
+    headers[0].operation = 9;
+    headers[1].label[255] = 1;
+    headers[2].salt_bytes = INT32_MIN;
+    headers[3].padding = WARPRSA_PADDING_PSS;
+    headers[4].input_bytes = SMALL - 1;
+    for (unsigned i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
+        assert_int_equal(use_key(&use, KEY, &headers[i]), WARPRSA_USE_FAILED);
+    assert_int_equal(fake_vault.uses + fake_vault.denials, 0);
+}
+
+/* A raw number that is not below the modulus is none for an engine. */
+static void a_number_above_the_modulus(void **state)
+{
+    warprsa_client_use use;
+
+    memset(input, 0xff, SMALL);
+    assert_int_equal(use_key(&use, KEY, &sign_raw), WARPRSA_USE_DONE);
+    assert_int_equal(fake_vault.computed, 1); /* libcrypto says what is wrong */
+}
+
+/* An idle client lets go of a key once the vault removes it, and its next use
+ * is denied. One that asks for it meanwhile does so, too. */
+static void keys_that_are_removed(void **state)
+{
+    warprsa_backend_key *key = vault_key(KEY), *other = vault_key(2);
+    warprsa_client_use use;
+
+    done(KEY, &sign_pss);
+    done(2, &sign_pss);
+    assert_int_equal(s.queue_config.counters->keys, 2);
+    fake_vault_remove(KEY);
+    WAIT_UNTIL(fake_vault_removed_references() == 0);
+    WAIT_UNTIL(s.queue_config.counters->keys == 1);
+    assert_int_equal(use_key(&use, KEY, &sign_pss), WARPRSA_USE_DENIED);
+    assert_int_equal(use.denial, WARPRSA_DENIED_NO_KEY);
+    done(2, &sign_pss);
+    backend->key_release(key);
+    backend->key_release(other);
+}
+
+/* What is under way ends as it began. */
+static void a_key_is_removed_meanwhile(void **state)
+{
+    warprsa_backend_key *key = vault_key(KEY);
+    warprsa_client_use use;
+
+    done(KEY, &decrypt);
+    FAKE_SET(hold, true);
+    warprsa_client_use_begin(g.client, &use, key, &decrypt, input);
+    while (fake_vault.uses == 1)
+        assert_int_equal(warprsa_client_use_go_on(g.client, &use, 0, output),
+                         WARPRSA_USE_PENDING);
+    fake_vault_remove(KEY);
+    WAIT_UNTIL(fake_vault_removed_references() == 1);
+    FAKE_SET(hold, false);
+    assert_int_equal(warprsa_client_use_wait(g.client, &use, output),
+                     WARPRSA_USE_DONE);
+    is_right(&use, KEY, &decrypt);
+    WAIT_UNTIL(fake_vault_references() == 0);
+    backend->key_release(key);
+}
+
+/* ---- A daemon that is away ---- */
+
+static void nobody_answers(void **state)
+{
+    warprsa_client_use use;
+    char why[300];
+
+    test_server_stop(&s);
+    assert_int_equal(use_key(&use, KEY, &sign_pss), WARPRSA_USE_LATER);
+    assert_int_equal(g.counters->vault_late, 1);
+    warprsa_client_use_why(g.client, &use, WARPRSA_USE_LATER, why, sizeof(why));
+    assert_non_null(strstr(why, s.path));
+    test_server_start(&s);
+}
+
+/* The deadline ends what a held engine does not. */
+static void too_late(void **state)
+{
+    warprsa_client_use use;
+
+    FAKE_SET(hold, true);
+    assert_int_equal(use_key(&use, KEY, &sign_pss), WARPRSA_USE_LATER);
+    assert_int_equal(g.counters->vault_late, 1);
+}
+
+/* The daemon's own threads have too much to do, and then not. */
+static void refused_for_now(void **state)
+{
+    warprsa_backend_key *key = vault_key(FAKE_VAULT_LARGE);
+    warprsa_client_use use;
+
+    fake_vault.compute_full = true;
+    warprsa_client_use_begin(g.client, &use, key, &decrypt_large, input);
+    while (fake_vault.uses < 3)
+        assert_int_equal(warprsa_client_use_go_on(g.client, &use, 0, output),
+                         WARPRSA_USE_PENDING);
+    fake_vault.compute_full = false;
+    assert_int_equal(warprsa_client_use_wait(g.client, &use, output),
+                     WARPRSA_USE_DONE);
+    is_right(&use, FAKE_VAULT_LARGE, &decrypt_large);
+    backend->key_release(key);
+}
+
+typedef struct worker {
+    unsigned number, right;
+    atomic_bool *stop;
+} worker;
+
+static void *use_often(void *arg)
+{
+    worker *w = arg;
+    warprsa_backend_key *key = vault_key(w->number % 3);
+
+    while (!atomic_load(w->stop)) {
+        uint8_t mine[SMALL], wanted[SMALL];
+        warprsa_client_use use;
+
+        warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
+        if (warprsa_client_use_wait(g.client, &use, mine) != WARPRSA_USE_DONE)
+            break;
+        (void)fake_vault_answer(w->number % 3, &sign_pss, input, wanted);
+        if (memcmp(mine, wanted, SMALL) != 0)
+            break;
+        w->right++;
+    }
+    backend->key_release(key);
+    return NULL;
+}
+
+/* No use fails, and none has a wrong answer. */
+static void restarts_under_load(void **state)
+{
+    const struct timespec nap = {0, 30000000};
+    pthread_t threads[THREADS];
+    worker workers[THREADS];
+    atomic_bool stop = false;
+
+    for (unsigned i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.number = i, .stop = &stop};
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, use_often, &workers[i]), 0);
+    }
+    for (unsigned i = 0; i < RESTARTS; i++) {
+        const uint64_t before = g.counters->vault_uses;
+
+        WAIT_UNTIL(g.counters->vault_uses > before + THREADS);
+        test_server_stop(&s);
+        nanosleep(&nap, NULL);
+        test_server_start(&s);
+    }
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
+    stop = true;
+    for (unsigned i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(workers[i].right > 0);
+    }
+    assert_int_equal(g.counters->vault_late, 0);
+    assert_int_equal(g.counters->vault_denials, 0);
+}
+
+/* The client begins before the daemon. */
+static void the_daemon_comes_later(void **state)
+{
+    warprsa_backend_key *key = vault_key(KEY);
+    warprsa_client_use use;
+
+    test_server_stop(&s);
+    warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(warprsa_client_use_go_on(g.client, &use, 0, output),
+                         WARPRSA_USE_PENDING);
+    assert_true(use.wake_ns <= use.until_ns);
+    test_server_start(&s);
+    assert_int_equal(warprsa_client_use_wait(g.client, &use, output),
+                     WARPRSA_USE_DONE);
+    is_right(&use, KEY, &sign_pss);
+    backend->key_release(key);
+}
+
+/* Waits as an async job does: until the notifier is readable, or wake_ns. */
+static void pause_job(const warprsa_client_use *use, int fd)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    char bytes[64];
+
+    if (use->wake_ns > now_ns)
+        (void)poll(&one, fd >= 0 ? 1 : 0,
+                   (int)((use->wake_ns - now_ns) / WARPRSA_NS_PER_MS) + 1);
+    if (fd >= 0)
+        (void)recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+}
+
+/* A job has the notifier of a connection that goes away under it. */
+static void a_job_outlives_its_daemon(void **state)
+{
+    warprsa_backend_key *key = vault_key(KEY);
+    warprsa_notifier notifier;
+    warprsa_client_use use;
+    warprsa_use_answer answer;
+
+    done(KEY, &sign_pss);
+    assert_true(backend->notifier_open(g.client, &notifier));
+    for (unsigned round = 0; round < 2; round++) {
+        warprsa_client_use_begin(g.client, &use, key, &decrypt, input);
+        while ((answer = warprsa_client_use_go_on(g.client, &use,
+                                                  notifier.number, output)) ==
+               WARPRSA_USE_PENDING)
+            pause_job(&use, notifier.fd.fd);
+        assert_int_equal(answer, WARPRSA_USE_DONE);
+        is_right(&use, KEY, &decrypt);
+        if (round == 0) {
+            test_server_stop(&s);
+            test_server_start(&s);
+        }
+    }
+    assert_false(backend->notifier_works(g.client, &notifier));
+    backend->notifier_close(&notifier);
+    backend->key_release(key);
+}
+
+/* A job whose answer comes by its notifier alone does not wait for wake_ns. */
+static void a_notifier_tells(void **state)
+{
+    warprsa_backend_key *key = vault_key(KEY);
+    warprsa_notifier notifier;
+    warprsa_client_use use;
+
+    done(KEY, &sign_pss);
+    assert_true(backend->notifier_open(g.client, &notifier));
+    warprsa_client_use_begin(g.client, &use, key, &decrypt, input);
+    assert_int_equal(
+        warprsa_client_use_go_on(g.client, &use, notifier.number, output),
+        WARPRSA_USE_PENDING);
+    assert_true(becomes_readable(notifier.fd.fd));
+    assert_int_equal(
+        warprsa_client_use_go_on(g.client, &use, notifier.number, output),
+        WARPRSA_USE_DONE);
+    is_right(&use, KEY, &decrypt);
+    backend->notifier_close(&notifier);
+    backend->key_release(key);
+}
+
+static void given_up(void **state)
+{
+    warprsa_backend_key *key = vault_key(KEY);
+    warprsa_client_use use;
+
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < 100; i++) { /* more than there are slots */
+        warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
+        (void)warprsa_client_use_go_on(g.client, &use, 0, output);
+        warprsa_client_use_give_up(g.client, &use);
+    }
+    FAKE_SET(hold, false);
+    done(KEY, &sign_pss);
+    WAIT_UNTIL(fake_vault_references() == 1);
+    backend->key_release(key);
+}
+
+/* ---- Clients that lie ---- */
+
+static void name_key(raw_client *x, uint32_t number, unsigned i)
+{
+    warprsa_shm_message message = {
+        .type = WARPRSA_SHM_KEY_USE, .number = number, .generation = 1};
+
+    fake_vault_spki(i, message.spki_sha256);
+    raw_client_send(x, &message);
+}
+
+static void a_session_without_uses(void **state)
+{
+    raw_client x;
+
+    WAIT_UNTIL(raw_client_connect_for(&x, s.path, 16, false));
+    raw_client_attach(&x);
+    assert_null(x.shm.use);
+    name_key(&x, 0, KEY);
+    raw_client_is_disconnected(&x);
+    assert_int_equal(test_server_broken(&s), 1);
+    raw_client_leave(&x);
+}
+
+static void the_number_of_a_key_twice(void **state)
+{
+    raw_client x;
+
+    WAIT_UNTIL(raw_client_connect(&x, s.path, 16));
+    raw_client_attach(&x);
+    name_key(&x, 3, KEY);
+    name_key(&x, 3, KEY);
+    raw_client_is_disconnected(&x);
+    assert_int_equal(test_server_broken(&s), 1);
+    raw_client_leave(&x);
+}
+
+/* An ordinary request with a key of the vault is a use without sense; a use
+ * with a key of the client's own is a request of no length. */
+static void requests_of_the_other_kind(void **state)
+{
+    raw_client x;
+
+    WAIT_UNTIL(raw_client_connect(&x, s.path, 16));
+    raw_client_attach(&x);
+    name_key(&x, 0, KEY);
+    raw_client_key(&x, 1, 1, 5);
+    raw_client_fill(&x, 0, 1, 0, 1);
+    raw_client_submit(&x, 0);
+    assert_int_equal(raw_client_answer(&x, 0, 1), WARPRSA_REFUSED);
+    assert_int_equal(x.shm.slot[0].use_answer, WARPRSA_USE_FAILED);
+    raw_client_fill(&x, 1, 1, 1, 1);
+    x.shm.slot[1].request.bytes = 0;
+    x.shm.use[1].header = sign_raw;
+    raw_client_submit(&x, 1);
+    assert_int_equal(raw_client_answer(&x, 1, 1), WARPRSA_REFUSED);
+    assert_int_equal(fake_vault.uses, 0);
+    raw_client_leave(&x);
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
+    assert_int_equal(fake_vault_references(), 0);
+}
+
+/* A client that leaves with uses under way, at the queue and at the vault's
+ * threads, leaves nothing behind. */
+static void it_leaves_meanwhile(void **state)
+{
+    raw_client x;
+
+    WAIT_UNTIL(raw_client_connect(&x, s.path, 16));
+    raw_client_attach(&x);
+    name_key(&x, 0, KEY);
+    name_key(&x, 1, FAKE_VAULT_LARGE);
+    FAKE_SET(hold, true);
+    for (uint32_t i = 0; i < 16; i++) {
+        raw_client_fill(&x, i, 1, i % 2, 1);
+        x.shm.slot[i].request.bytes = 0;
+        x.shm.use[i].header = i % 2 ? decrypt_large : decrypt;
+        memcpy(x.shm.use[i].number, input, sizeof(input));
+        raw_client_submit(&x, i);
+    }
+    WAIT_UNTIL(fake_vault.uses == 16);
+    raw_client_leave(&x);
+    FAKE_SET(hold, false);
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 0);
+    assert_int_equal(fake_vault_references(), 0);
+}
+
+/* ---- Questions ---- */
+
+static void keys_are_listed(void **state)
+{
+    warprsa_key_lookup lookup;
+    warprsa_key_message key;
+    char why[300], name[WARPRSA_KEY_NAME_SIZE] = "", wanted[16];
+    unsigned count = 0;
+
+    assert_true(
+        warprsa_key_lookup_open(&lookup, s.path, LONG_MS, why, sizeof(why)));
+    fake_vault.unknown_before = 90; /* more than are looked at at once */
+    while (warprsa_key_lookup_next(&lookup, name, &key, why, sizeof(why)) ==
+           WARPRSA_KEY_FOUND) {
+        snprintf(wanted, sizeof(wanted), "key%02u", 90 + count++);
+        assert_string_equal(key.name, wanted);
+        assert_int_equal(key.spki_bytes, 300);
+        assert_int_equal(key.spki[299], 89 + count);
+        strcpy(name, key.name);
+    }
+    assert_int_equal(key.type, WARPRSA_MESSAGE_NO_KEY);
+    assert_int_equal(count, FAKE_VAULT_KEYS - 90);
+    assert_int_equal(fake_vault.user.uid, getuid());
+    assert_int_equal(fake_vault.user.pid, getpid());
+    warprsa_key_lookup_close(&lookup);
+}
+
+static void keys_are_found_by_name(void **state)
+{
+    warprsa_key_lookup lookup;
+    warprsa_key_message key;
+    char why[300];
+
+    assert_true(
+        warprsa_key_lookup_open(&lookup, s.path, LONG_MS, why, sizeof(why)));
+    assert_int_equal(
+        warprsa_key_lookup_name(&lookup, "key07", &key, why, sizeof(why)),
+        WARPRSA_KEY_FOUND);
+    assert_string_equal(key.name, "key07");
+    assert_string_equal(key.allowed, "anything with key07");
+    assert_int_equal(
+        warprsa_key_lookup_name(&lookup, "key7", &key, why, sizeof(why)),
+        WARPRSA_KEY_NOT_FOUND);
+    fake_vault.unknown_before = 8;
+    assert_int_equal(
+        warprsa_key_lookup_name(&lookup, "key07", &key, why, sizeof(why)),
+        WARPRSA_KEY_NOT_FOUND);
+    assert_int_equal(fake_vault_references(), 0);
+    /* What is no name ends the connection. */
+    assert_int_equal(
+        warprsa_key_lookup_name(&lookup, "../key07", &key, why, sizeof(why)),
+        WARPRSA_KEY_UNKNOWN);
+    assert_non_null(strstr(why, s.path));
+    assert_int_equal(test_server_broken(&s), 1);
+    warprsa_key_lookup_close(&lookup);
+}
+
+/* A client that asks without reading can't fill the kernel's memory. */
+static void questions_without_reading(void **state)
+{
+    warprsa_message message = {.type = WARPRSA_MESSAGE_LIST};
+    warprsa_control_connection control;
+    char why[300];
+
+    assert_true(
+        warprsa_control_connection_open(&control, s.path, why, sizeof(why)));
+    for (unsigned i = 0; i < 2; i++)
+        (void)warprsa_message_send(control.socket.fd, &message, NULL, 0);
+    WAIT_UNTIL(test_server_broken(&s) == 1);
+    warprsa_control_connection_close(&control);
+}
+
+int main(void)
+{
+    static unsigned short_ms = SHORT_MS;
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(uses_are_answered_and_counted),
+        TEST(ordinary_requests_in_the_same_session),
+        TEST(what_no_engine_takes),
+        TEST(slow_paddings),
+        TEST(what_the_queue_refuses),
+        TEST(denials_have_their_reason),
+        TEST(a_key_that_the_vault_has_not),
+        TEST(who_uses_a_key),
+        TEST(what_has_no_result),
+        TEST(headers_without_sense),
+        TEST(a_number_above_the_modulus),
+        TEST(keys_that_are_removed),
+        TEST(a_key_is_removed_meanwhile),
+        {"nobody_answers", nobody_answers, begin, end, &short_ms},
+        {"too_late", too_late, begin, end, &short_ms},
+        TEST(refused_for_now),
+        TEST(restarts_under_load),
+        TEST(the_daemon_comes_later),
+        TEST(a_job_outlives_its_daemon),
+        TEST(a_notifier_tells),
+        TEST(given_up),
+        TEST(a_session_without_uses),
+        TEST(the_number_of_a_key_twice),
+        TEST(requests_of_the_other_kind),
+        TEST(it_leaves_meanwhile),
+        TEST(keys_are_listed),
+        TEST(keys_are_found_by_name),
+        TEST(questions_without_reading),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
