@@ -152,6 +152,8 @@ static bool submit(const warprsa_session *s, warprsa_pending *p,
 /* How a use ended that was computed. */
 static ending ending_of(const warprsa_session_use *use)
 {
+    if (use->task.is_late)
+        return later;
     return (ending){.answer = use->task.has_answer ? WARPRSA_USE_DONE
                                                    : WARPRSA_USE_FAILED,
                     .errors = use->task.errors};

@@ -26,6 +26,7 @@ typedef struct warprsa_use_task {
     uint8_t *answer;      /* as long as the modulus */
     unsigned length;      /* of the answer */
     bool has_answer;
+    bool is_late; /* if it has none: it was not begun, in time or at all */
     warprsa_use_errors errors; /* if it has none */
     void (*done)(struct warprsa_use_task *task);
 } warprsa_use_task;

@@ -363,6 +363,16 @@ static void refused_for_now(void **state)
     backend->key_release(key);
 }
 
+/* A task that waits too long there is no failure of the use. */
+static void late_for_now(void **state)
+{
+    fake_vault.late = 2;
+    done(FAKE_VAULT_LARGE, &decrypt_large);
+    assert_int_equal(fake_vault.computed, 3);
+    assert_int_equal(fake_vault.uses, 3);
+    assert_int_equal(g.counters->vault_uses, 1);
+}
+
 typedef struct worker {
     unsigned number, right;
     atomic_bool *stop;
@@ -700,6 +710,7 @@ int main(void)
         {"nobody_answers", nobody_answers, begin, end, &short_ms},
         {"too_late", too_late, begin, end, &short_ms},
         TEST(refused_for_now),
+        TEST(late_for_now),
         TEST(restarts_under_load),
         TEST(the_daemon_comes_later),
         TEST(a_job_outlives_its_daemon),

@@ -47,7 +47,7 @@ warprsa_vault *fake_vault_reset(unsigned count)
     assert_int_equal(fake_vault_references(), 0);
     fake_vault.denial = fake_vault.unknown_before = 0;
     fake_vault.compute_full = fake_vault.slow = fake_vault.bad = false;
-    fake_vault.uses = fake_vault.denials = 0;
+    fake_vault.uses = fake_vault.denials = fake_vault.late = 0;
     fake_vault.computed = fake_vault.finished = 0;
     memset(&vault, 0, sizeof(vault));
     vault.count = count;
@@ -255,6 +255,12 @@ static void *compute_task(void *arg)
     if (task->power == NULL)
         compute_power(task->key, task->input, power);
     atomic_fetch_add(&fake_vault.computed, 1);
+    if (fake_vault.late > 0) {
+        atomic_fetch_sub(&fake_vault.late, 1);
+        task->is_late = true;
+        task->done(task);
+        return NULL;
+    }
     task->has_answer = finish(task->key, task->use, task->input,
                               task->power != NULL ? task->power : power,
                               task->answer, &task->length, &task->errors);

@@ -27,6 +27,7 @@ typedef struct fake_vault_state {
     _Atomic uint32_t denial;    /* warprsa_denial of every use */
     atomic_uint unknown_before; /* keys below this one are not to be known of */
     atomic_bool compute_full;   /* no task is taken */
+    atomic_uint late;           /* next tasks that are not begun in time */
     atomic_bool slow;           /* no finish() is quick */
     atomic_bool bad;            /* encode() and finish() fail */
     /* What it saw. */
