@@ -948,10 +948,21 @@ static int step(job *one)
                            sizeof(one));
 }
 
-/* Jobs with different paddings pause in turn, and none takes what another one
- * has told about its padding. */
+/* Signs a number that needs no padding. */
+static size_t sign_number(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
+                          unsigned char signature[256])
+{
+    const way_to_sign way = {.padding = RSA_NO_PADDING};
+    const unsigned char number[256] = {0, 1, 2, 3};
+
+    return sign_hash(libctx, key, &way, number, sizeof(number), signature);
+}
+
+/* Jobs with different paddings pause in turn, and neither they nor what the
+ * thread signs in between takes what another one has told about its padding. */
 static void jobs_pause(void **state)
 {
+    unsigned char expected[256], signature[256];
     job jobs[6];
 
     memset(jobs, 0, sizeof(jobs));
@@ -961,6 +972,9 @@ static void jobs_pause(void **state)
         jobs[i].wait_ctx = ASYNC_WAIT_CTX_new();
         jobs[i].padding = i % 2 ? RSA_PKCS1_PADDING : RSA_PKCS1_PSS_PADDING;
         assert_int_equal(step(&jobs[i]), ASYNC_PAUSE);
+        assert_int_equal(sign_number(subject, rsa_reference, signature), 256);
+        assert_int_equal(sign_number(NULL, rsa, expected), 256);
+        assert_memory_equal(signature, expected, sizeof(expected));
     }
     for (int i = 0; i < 6; i++) {
         const way_to_sign way = {jobs[i].padding, "SHA256", NULL,
