@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <openssl/crypto.h>
+
 #include "batching/base/secret_memory.h"
 #include "batching/vault/key_directory.h"
 #include "batching/vault/key_file.h"
@@ -29,7 +31,7 @@ static bool send_record(reader *r, warprsa_vault_record_kind kind)
 {
     r->record->kind = kind;
     r->failed = r->failed || !warprsa_vault_transfer_send(r->socket, r->record);
-    explicit_bzero(r->record, sizeof(*r->record));
+    OPENSSL_cleanse(r->record, sizeof(*r->record));
     return !r->failed;
 }
 

@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <openssl/crypto.h>
+
 #include "batching/base/secret_memory.h"
 
 /* How many bytes a record of a kind has; 0: there is no such kind. */
@@ -198,7 +200,7 @@ warprsa_vault_received warprsa_vault_receive(warprsa_vault_receiver *receiver)
         if (got <= 0)
             return WARPRSA_VAULT_CLOSED;
         received = take_record(receiver, (size_t)got);
-        explicit_bzero(receiver->record, sizeof(*receiver->record));
+        OPENSSL_cleanse(receiver->record, sizeof(*receiver->record));
     }
     return received;
 }
