@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/crypto.h>
+#include <openssl/evp.h>
 
 static void free_key(warprsa_vault_key *key)
 {
-    EVP_PKEY_free(key->libcrypto);
-    warprsa_secret_give(key->pool, key->engines, sizeof(*key->engines));
+    warprsa_padding_key_free(key->padding);
+    warprsa_secret_give(&key->means->pool, key->engines, sizeof(*key->engines));
     free(key->spki);
     free(key->certificates);
     free(key);
@@ -24,13 +24,36 @@ static void free_key(warprsa_vault_key *key)
 static bool take_for_engines(warprsa_vault_key *key,
                              const warprsa_key_numbers *numbers)
 {
-    key->engines = warprsa_secret_take(key->pool, sizeof(*key->engines));
+    key->engines =
+        warprsa_secret_take(&key->means->pool, sizeof(*key->engines));
     if (key->engines == NULL)
         return false;
     if (warprsa_key_numbers_for_engines(numbers, key->engines))
         return true;
-    warprsa_secret_give(key->pool, key->engines, sizeof(*key->engines));
+    warprsa_secret_give(&key->means->pool, key->engines, sizeof(*key->engines));
     key->engines = NULL;
+    return true;
+}
+
+/* The key that pads, of the type that the numbers say. */
+static bool take_for_libcrypto(warprsa_vault_key *key,
+                               const warprsa_key_numbers *numbers)
+{
+    EVP_PKEY *pkey = warprsa_key_numbers_to(numbers);
+
+    if (pkey == NULL)
+        return false;
+    key->padding = warprsa_padding_key_new(key->means->library, pkey);
+    EVP_PKEY_free(pkey);
+    if (key->padding == NULL)
+        return false;
+    key->padding->restrictions = (warprsa_padding_restrictions){
+        .pss = numbers->is_pss != 0,
+        .restricted = numbers->pss_digest != WARPRSA_DIGEST_NONE,
+        .digest = numbers->pss_digest,
+        .mgf1_digest = numbers->pss_mgf1_digest,
+        .salt_bytes_min = (int)numbers->pss_salt_bytes_min,
+    };
     return true;
 }
 
@@ -38,10 +61,9 @@ static bool fill(warprsa_vault_key *key, const warprsa_key_numbers *numbers)
 {
     unsigned length = 0;
 
-    key->libcrypto = warprsa_key_numbers_to(numbers);
-    if (key->libcrypto == NULL || !take_for_engines(key, numbers))
+    if (!take_for_libcrypto(key, numbers) || !take_for_engines(key, numbers))
         return false;
-    key->modulus_bytes = (unsigned)EVP_PKEY_get_size(key->libcrypto);
+    key->modulus_bytes = key->padding->bytes;
     key->spki_bytes = numbers->spki_bytes;
     key->spki = malloc(key->spki_bytes);
     if (key->spki == NULL)
@@ -52,7 +74,7 @@ static bool fill(warprsa_vault_key *key, const warprsa_key_numbers *numbers)
            length == sizeof(key->spki_sha256);
 }
 
-warprsa_vault_key *warprsa_vault_key_new(warprsa_secret_pool *pool,
+warprsa_vault_key *warprsa_vault_key_new(warprsa_vault_means *means,
                                          const char *name,
                                          const warprsa_key_numbers *numbers)
 {
@@ -61,11 +83,7 @@ warprsa_vault_key *warprsa_vault_key_new(warprsa_secret_pool *pool,
     if (key == NULL)
         return NULL;
     snprintf(key->name, sizeof(key->name), "%s", name);
-    key->pool = pool;
-    key->is_pss = numbers->is_pss != 0;
-    key->pss_digest = numbers->pss_digest;
-    key->pss_mgf1_digest = numbers->pss_mgf1_digest;
-    key->pss_salt_bytes_min = numbers->pss_salt_bytes_min;
+    key->means = means;
     atomic_init(&key->references, 1);
     atomic_init(&key->removed, false);
     if (fill(key, numbers))
@@ -100,38 +118,6 @@ void warprsa_vault_key_release(warprsa_vault_key *key)
 {
     if (key != NULL && atomic_fetch_sub(&key->references, 1) == 1)
         free_key(key);
-}
-
-static bool has_salt(const warprsa_vault_key *key, const warprsa_key_use *use)
-{
-    unsigned bytes = 0;
-
-    /* The longest is at least as long as any that the key asks for. */
-    if (use->salt_bytes == WARPRSA_SALT_AUTO ||
-        use->salt_bytes == WARPRSA_SALT_MAX)
-        return true;
-    bytes = use->salt_bytes >= 0 ? (unsigned)use->salt_bytes
-                                 : warprsa_use_digest_bytes(use->digest);
-    return bytes >= key->pss_salt_bytes_min;
-}
-
-warprsa_denial warprsa_vault_key_permits(const warprsa_vault_key *key,
-                                         const warprsa_key_use *use)
-{
-    if (!key->is_pss)
-        return WARPRSA_ALLOWED;
-    if (use->operation != WARPRSA_USE_SIGN)
-        return WARPRSA_DENIED_OPERATION;
-    if (use->padding == WARPRSA_PADDING_NONE)
-        return WARPRSA_ALLOWED;
-    if (use->padding != WARPRSA_PADDING_PSS)
-        return WARPRSA_DENIED_PADDING;
-    if (key->pss_digest == WARPRSA_DIGEST_NONE)
-        return WARPRSA_ALLOWED;
-    if (use->digest != key->pss_digest ||
-        use->mgf1_digest != key->pss_mgf1_digest || !has_salt(key, use))
-        return WARPRSA_DENIED_DIGEST;
-    return WARPRSA_ALLOWED;
 }
 
 const char *warprsa_vault_key_name(const warprsa_vault_key *key)

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batching/vault/vault_key.h"
-
 /* Makes room for one more. False: no memory, or too many. */
 static bool make_room(void *array, unsigned count, unsigned *room, size_t size)
 {
@@ -31,9 +29,9 @@ static bool make_room(void *array, unsigned count, unsigned *room, size_t size)
 }
 
 void warprsa_vault_reading_init(warprsa_vault_reading *reading,
-                                warprsa_secret_pool *pool)
+                                warprsa_vault_means *means)
 {
-    *reading = (warprsa_vault_reading){.pool = pool};
+    *reading = (warprsa_vault_reading){.means = means};
 }
 
 void warprsa_vault_reading_free(warprsa_vault_reading *reading)
@@ -43,7 +41,7 @@ void warprsa_vault_reading_free(warprsa_vault_reading *reading)
     free(reading->keys);
     free(reading->refusals);
     warprsa_key_rules_free(&reading->rules);
-    warprsa_vault_reading_init(reading, reading->pool);
+    warprsa_vault_reading_init(reading, reading->means);
 }
 
 /* Copies what is for the log. */
@@ -92,7 +90,7 @@ bool warprsa_vault_reading_add(warprsa_vault_reading *reading, const char *name,
         return false;
     if (make_room(&reading->keys, reading->key_count, &reading->key_room,
                   sizeof(*reading->keys)))
-        key = warprsa_vault_key_new(reading->pool, name, numbers);
+        key = warprsa_vault_key_new(reading->means, name, numbers);
     if (key == NULL) {
         (void)warprsa_vault_reading_refuse(
             reading, name,

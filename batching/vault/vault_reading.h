@@ -7,10 +7,10 @@
 #ifndef WARPRSA_BATCHING_VAULT_VAULT_READING_H
 #define WARPRSA_BATCHING_VAULT_VAULT_READING_H
 
-#include "batching/base/secret_memory.h"
 #include "batching/vault/key_numbers.h"
 #include "batching/vault/key_rules.h"
 #include "batching/vault/vault.h"
+#include "batching/vault/vault_key.h"
 
 enum {
     WARPRSA_VAULT_KEYS_MAX = 65536,
@@ -25,7 +25,7 @@ typedef struct warprsa_vault_refusal {
 } warprsa_vault_refusal;
 
 typedef struct warprsa_vault_reading {
-    warprsa_secret_pool *pool;
+    warprsa_vault_means *means;
     warprsa_vault_key **keys; /* each with a reference */
     unsigned key_count, key_room;
     warprsa_vault_refusal *refusals;
@@ -36,10 +36,10 @@ typedef struct warprsa_vault_reading {
     char keys_why[WARPRSA_VAULT_WHY_SIZE], rules_why[WARPRSA_VAULT_WHY_SIZE];
 } warprsa_vault_reading;
 
-/* An empty reading: of a directory without keys, and of no rules. The pool is
- * warprsa_vault_pool() of the vault. */
+/* An empty reading: of a directory without keys, and of no rules. The means are
+ * those of warprsa_vault_means_of() the vault. */
 void warprsa_vault_reading_init(warprsa_vault_reading *reading,
-                                warprsa_secret_pool *pool);
+                                warprsa_vault_means *means);
 
 /* Wipes what the vault has not taken, and leaves the reading empty. */
 void warprsa_vault_reading_free(warprsa_vault_reading *reading);
@@ -62,8 +62,8 @@ bool warprsa_vault_reading_refuse_certificates(warprsa_vault_reading *reading,
                                                const char *name,
                                                const char *why);
 
-/* Where the vault's keys have their numbers. Any thread. */
-warprsa_secret_pool *warprsa_vault_pool(warprsa_vault *vault);
+/* What the vault's keys are made with. Any thread. */
+warprsa_vault_means *warprsa_vault_means_of(warprsa_vault *vault);
 
 /*
  * Takes the reading in the place of what the vault has, and leaves it empty. A

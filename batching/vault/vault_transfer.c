@@ -70,7 +70,8 @@ bool warprsa_vault_receiver_init(warprsa_vault_receiver *receiver, int socket,
                                  warprsa_vault *vault)
 {
     *receiver = (warprsa_vault_receiver){.socket = socket, .vault = vault};
-    warprsa_vault_reading_init(&receiver->reading, warprsa_vault_pool(vault));
+    warprsa_vault_reading_init(&receiver->reading,
+                               warprsa_vault_means_of(vault));
     receiver->record = warprsa_secret_map(sizeof(*receiver->record));
     return receiver->record != NULL;
 }
