@@ -15,6 +15,7 @@ typedef struct warprsa_client_config {
     unsigned slots; /* requests in flight wanted; the daemon has a limit */
     unsigned deadline_ms; /* from submission; the daemon has one of its own */
     bool uses;            /* of keys of the daemon's vault */
+    bool hides_device;    /* the counters show the devices of another backend */
     warprsa_trace_fn trace;
     void *trace_arg;
     warprsa_counters *counters; /* outlives the client's callers */

@@ -53,8 +53,9 @@ void warprsa_client_disconnect(warprsa_client *client, warprsa_connection *c)
     if (!lost)
         return;
     end_connection(client, c);
-    warprsa_client_trace(client,
-                         "warprsad has gone: operations run on the CPU");
+    warprsa_client_trace(client, "warprsad has gone: operations %s",
+                         client->config.hides_device ? "wait for it"
+                                                     : "run on the CPU");
 }
 
 /* With `connect_lock` held: doubles the pause at each failure. */
@@ -80,6 +81,7 @@ static void install(warprsa_client *client, warprsa_connection *c)
     closed = client->closed;
     if (!closed) {
         client->connection = c;
+        client->trouble[0] = '\0';
         atomic_store(&client->state, UINT32_MAX);
     }
     pthread_mutex_unlock(&client->lock);
@@ -288,7 +290,8 @@ void warprsa_client_stop(warprsa_client *client)
     client->closed = true;
     c = client->connection;
     remove_connection(client);
-    atomic_store(&client->config.counters->devices, 0);
+    if (!client->config.hides_device)
+        atomic_store(&client->config.counters->devices, 0);
     pthread_mutex_unlock(&client->lock);
     pthread_mutex_unlock(&client->connect_lock);
     if (c != NULL)

@@ -50,6 +50,9 @@ void warprsa_client_publish_none(warprsa_client *client, const char *why)
 {
     char text[WARPRSA_COUNTERS_TEXT];
 
+    snprintf(client->trouble, sizeof(client->trouble), "%s", why);
+    if (client->config.hides_device)
+        return;
     snprintf(text, sizeof(text), "none: %.*s", WARPRSA_COUNTERS_TEXT - 8, why);
     warprsa_counters_set_device(client->config.counters, text);
     atomic_store(&client->config.counters->devices, 0);
@@ -102,7 +105,8 @@ void warprsa_client_publish_state(warprsa_client *client, warprsa_connection *c,
     if (client->connection == c) {
         atomic_store(&client->state, (uint32_t)state);
         atomic_store(&client->on_cpus, on_cpus);
-        publish_device(client, c);
+        if (!client->config.hides_device)
+            publish_device(client, c);
         publish_to_router(client, state, on_cpus);
     }
     pthread_mutex_unlock(&client->lock);

@@ -28,7 +28,8 @@ typedef struct warprsa_client {
     pthread_mutex_t lock;           /* of what follows, to `bucket` */
     warprsa_connection *connection; /* NULL: none now */
     bool closed;
-    uint32_t generations; /* of slots, handed out so far */
+    char trouble[WARPRSA_COUNTERS_TEXT]; /* why there is no connection */
+    uint32_t generations;                /* of slots, handed out so far */
     struct warprsa_backend_key_list bucket[WARPRSA_CLIENT_BUCKETS];
 
     /* As last published: the connection's state, and whether the daemon

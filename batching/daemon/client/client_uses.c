@@ -127,6 +127,7 @@ static void submit(warprsa_client *client, warprsa_client_use *use,
     fill(c, use, notifier, now_ns);
     use->serial = c->serial;
     use->is_submitted = true;
+    use->by_notifier = notifier != 0;
     atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);
     warprsa_connection_submit(c, use->ticket.slot, use->ticket.generation);
     look_again(use, now_ns, notifier != 0 ? HEALTH_MS : LOOK_MS);
@@ -224,11 +225,10 @@ warprsa_use_answer warprsa_client_use_go_on(warprsa_client *client,
     const uint64_t now_ns = warprsa_clock_ns();
 
     if (use->is_submitted) {
-        const bool by_notifier = notifier != 0;
         warprsa_use_answer answer = look(client, use, now_ns, output);
 
         if (answer == WARPRSA_USE_PENDING)
-            look_again(use, now_ns, by_notifier ? HEALTH_MS : LOOK_MS);
+            look_again(use, now_ns, use->by_notifier ? HEALTH_MS : LOOK_MS);
         else if (answer == WARPRSA_USE_LATER)
             look_again(use, now_ns, AGAIN_MS);
         if (answer != WARPRSA_USE_LATER || now_ns < use->until_ns)
@@ -281,13 +281,13 @@ void warprsa_client_use_give_up(warprsa_client *client, warprsa_client_use *use)
     explicit_bzero(output, sizeof(output));
 }
 
-void warprsa_client_use_why(const warprsa_client *client,
+void warprsa_client_use_why(warprsa_client *client,
                             const warprsa_client_use *use,
                             warprsa_use_answer answer, char *why,
                             size_t why_size)
 {
     const char *path = client->config.control_connection->path;
-    char device[WARPRSA_COUNTERS_TEXT];
+    char trouble[WARPRSA_COUNTERS_TEXT];
 
     switch (answer) {
     case WARPRSA_USE_DENIED:
@@ -295,9 +295,12 @@ void warprsa_client_use_why(const warprsa_client *client,
                  warprsa_denial_text(use->denial));
         break;
     case WARPRSA_USE_LATER:
-        warprsa_counters_device(client->config.counters, device);
-        snprintf(why, why_size, "no answer of warprsad at %s within %u ms (%s)",
-                 path, client->config.deadline_ms, device);
+        pthread_mutex_lock(&client->lock);
+        memcpy(trouble, client->trouble, sizeof(trouble));
+        pthread_mutex_unlock(&client->lock);
+        snprintf(why, why_size, "no answer of warprsad at %s within %u ms%s%s",
+                 path, client->config.deadline_ms,
+                 trouble[0] != '\0' ? ": " : "", trouble);
         break;
     default:
         snprintf(why, why_size, "warprsad at %s has no result for this input",

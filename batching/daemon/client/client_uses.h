@@ -29,7 +29,8 @@ typedef struct warprsa_client_use {
     /* The client's own. */
     uint64_t until_ns;
     bool is_submitted;
-    uint32_t serial; /* of the connection */
+    bool by_notifier; /* one tells of the answer */
+    uint32_t serial;  /* of the connection */
     warprsa_ticket ticket;
 } warprsa_client_use;
 
@@ -73,7 +74,7 @@ void warprsa_client_use_give_up(warprsa_client *client,
                                 warprsa_client_use *use);
 
 /* Why a use has ended without a result, for a person; names the socket. */
-void warprsa_client_use_why(const warprsa_client *client,
+void warprsa_client_use_why(warprsa_client *client,
                             const warprsa_client_use *use,
                             warprsa_use_answer answer, char *why,
                             size_t why_size);
