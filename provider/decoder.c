@@ -157,33 +157,36 @@ static size_t read_der(const warprsa_core *core, OSSL_CORE_BIO *in,
     return length;
 }
 
-static int give_key(warprsa_context *context, unsigned type, void *key,
-                    OSSL_CALLBACK *callback, void *arg)
+static int give_key(void *key, const char *type, OSSL_CALLBACK *callback,
+                    void *arg)
 {
     int object = OSSL_OBJECT_PKEY;
     const OSSL_PARAM params[] = {
         OSSL_PARAM_construct_int(OSSL_OBJECT_PARAM_TYPE, &object),
-        OSSL_PARAM_construct_utf8_string(
-            OSSL_OBJECT_PARAM_DATA_TYPE,
-            (char *)warprsa_decoders[type + 1].algorithm_names, 0),
+        OSSL_PARAM_construct_utf8_string(OSSL_OBJECT_PARAM_DATA_TYPE,
+                                         (char *)type, 0),
         OSSL_PARAM_construct_octet_string(OSSL_OBJECT_PARAM_REFERENCE, &key,
                                           sizeof(key)),
         OSSL_PARAM_construct_end(),
     };
     const int result = callback(params, arg);
 
-    (void)context;
     warprsa_keymgmt_free_reference(key); /* NULL once it has been taken over */
     return result;
 }
 
-static int decode_der(warprsa_context *context, unsigned type,
-                      OSSL_CORE_BIO *in, OSSL_CALLBACK *callback, void *arg)
+static int decode_der(void *ctx, OSSL_CORE_BIO *in, int selection,
+                      OSSL_CALLBACK *callback, void *arg,
+                      OSSL_PASSPHRASE_CALLBACK *passphrase,
+                      void *passphrase_arg)
 {
+    warprsa_context *context = ctx;
     workspace *work = NULL;
+    const char *type = NULL;
     void *key = NULL;
     int result = NOTHING_FOUND;
 
+    (void)selection, (void)passphrase, (void)passphrase_arg;
     if (context->core.bio_read == NULL)
         return NOTHING_FOUND;
     work = OPENSSL_malloc(sizeof(*work));
@@ -191,10 +194,10 @@ static int decode_der(warprsa_context *context, unsigned type,
         return 0;
     if (warprsa_reference_read(&work->reference, work->der,
                                read_der(&context->core, in, work->der)) == NULL)
-        result = warprsa_keymgmt_make_reference(context, type, &work->reference,
-                                                &key);
+        result = warprsa_keymgmt_make_reference(context, &work->reference, &key,
+                                                &type);
     OPENSSL_free(work);
-    return key == NULL ? result : give_key(context, type, key, callback, arg);
+    return key == NULL ? result : give_key(key, type, callback, arg);
 }
 
 static int export_object(void *ctx, const void *address, size_t size,
@@ -205,17 +208,6 @@ static int export_object(void *ctx, const void *address, size_t size,
            warprsa_keymgmt_export(*(void *const *)address,
                                   OSSL_KEYMGMT_SELECT_ALL, callback, arg);
 }
-
-#define DECODE(type)                                                           \
-    static int decode_##type(                                                  \
-        void *ctx, OSSL_CORE_BIO *in, int selection, OSSL_CALLBACK *callback,  \
-        void *arg, OSSL_PASSPHRASE_CALLBACK *passphrase, void *passphrase_arg) \
-    {                                                                          \
-        (void)selection, (void)passphrase, (void)passphrase_arg;               \
-        return decode_der(ctx, type, in, callback, arg);                       \
-    }
-DECODE(0)
-DECODE(1)
 
 #define TABLE(decode)                                                          \
     {                                                                          \
@@ -229,15 +221,13 @@ DECODE(1)
         }                                                                      \
     }
 static const OSSL_DISPATCH of_pem[] = TABLE(decode_pem);
-static const OSSL_DISPATCH of_rsa[] = TABLE(decode_0);
-static const OSSL_DISPATCH of_rsa_pss[] = TABLE(decode_1);
+static const OSSL_DISPATCH of_der[] = TABLE(decode_der);
 
-#define DER_PROPERTIES                                                         \
-    "provider=warprsa,input=der,structure=" WARPRSA_REFERENCE_STRUCTURE
 const OSSL_ALGORITHM warprsa_decoders[] = {
     {"DER", "provider=warprsa,input=pem", of_pem, NULL},
-    /* One for each type of key, in the order of the keymgmts. */
-    {"RSA", DER_PROPERTIES, of_rsa, NULL},
-    {"RSA-PSS", DER_PROPERTIES, of_rsa_pss, NULL},
+    /* Makes keys of RSA-PSS, too. Each decoder costs every program some time
+     * for each key that it loads, of whatever kind. */
+    {"RSA", "provider=warprsa,input=der,structure=" WARPRSA_REFERENCE_STRUCTURE,
+     of_der, NULL},
     {NULL, NULL, NULL, NULL},
 };

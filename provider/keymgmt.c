@@ -22,7 +22,8 @@
 #include "provider/rsa_method.h"
 
 enum {
-    TYPE_PSS = 1, /* index of the keymgmt for RSA-PSS */
+    TYPE_RSA, /* indices of the keymgmts */
+    TYPE_PSS,
     REFERENCE_BITS_MIN = 1024,
     REFERENCE_BITS_MAX = 16384,
 };
@@ -334,15 +335,15 @@ static bool fill_reference(void *key, const EVP_PKEY *from,
     return ok;
 }
 
-static int make_reference(warprsa_context *context, unsigned type,
-                          const warprsa_reference *reference, void **out)
+static int make_reference(warprsa_context *context,
+                          const warprsa_reference *reference, void **out,
+                          const char **type)
 {
     EVP_PKEY *public_key = public_key_of(context, reference);
     const bool is_pss =
         public_key != NULL && EVP_PKEY_is_a(public_key, "RSA-PSS");
-    bool ok = false;
+    void *key = NULL;
 
-    *out = NULL;
     if (public_key == NULL) {
         warprsa_raise(&context->core, WARPRSA_R_REFERENCE,
                       "key reference %s: its public key is not in DER, or not "
@@ -350,24 +351,24 @@ static int make_reference(warprsa_context *context, unsigned type,
                       reference->name);
         return 0;
     }
-    ok = is_pss != (type == TYPE_PSS);
-    if (!ok) {
-        *out = key_new(context, type);
-        ok = *out != NULL && fill_reference(*out, public_key, reference);
-        if (!ok) {
-            key_free(*out);
-            *out = NULL;
-        }
+    key = key_new(context, is_pss ? TYPE_PSS : TYPE_RSA);
+    if (key != NULL && !fill_reference(key, public_key, reference)) {
+        key_free(key);
+        key = NULL;
     }
     EVP_PKEY_free(public_key);
-    return ok;
+    if (key == NULL)
+        return 0;
+    *out = key;
+    *type = is_pss ? "RSA-PSS" : "RSA";
+    return 1;
 }
 
-int warprsa_keymgmt_make_reference(warprsa_context *context, unsigned type,
+int warprsa_keymgmt_make_reference(warprsa_context *context,
                                    const warprsa_reference *reference,
-                                   void **out)
+                                   void **out, const char **type)
 {
-    WARPRSA_RETURN_INT(context, make_reference(context, type, reference, out));
+    WARPRSA_RETURN_INT(context, make_reference(context, reference, out, type));
 }
 
 void warprsa_keymgmt_free_reference(void *key)

@@ -24,14 +24,13 @@ OSSL_DISPATCH *warprsa_keymgmt_wrap(warprsa_algorithms *algorithms,
                                     unsigned type, const OSSL_DISPATCH *table);
 
 /*
- * Makes the key of a reference, for the keymgmt with the index `type`, which
- * libcrypto's KEYMGMT LOAD or warprsa_keymgmt_free_reference() takes over. *out
- * is NULL if the reference is one of another type. 0: no memory, or the public
- * key is none; an error is raised. Any thread.
+ * Makes the key of a reference, for the keymgmt with the name *type, which
+ * libcrypto's KEYMGMT LOAD or warprsa_keymgmt_free_reference() takes over. 0:
+ * no memory, or the public key is none; an error is raised. Any thread.
  */
-int warprsa_keymgmt_make_reference(warprsa_context *context, unsigned type,
+int warprsa_keymgmt_make_reference(warprsa_context *context,
                                    const warprsa_reference *reference,
-                                   void **out);
+                                   void **out, const char **type);
 void warprsa_keymgmt_free_reference(void *key);
 
 /* OSSL_FUNC_KEYMGMT_EXPORT of our keys. */
