@@ -390,13 +390,12 @@ warprsa_answer warprsa_async_wait_submit(warprsa_async_wait *wait,
 }
 
 /*
- * Pauses the job once. A pause may end before the answer is there, thousands of
- * times, because a program may resume any job at any time. ASYNC_pause_job()
- * may also return at once: between ASYNC_block_pause() and
- * ASYNC_unblock_pause(), or when the stack can't be switched. The thread must
- * not spin then.
+ * A pause may end before the answer is there, thousands of times, because a
+ * program may resume any job at any time. ASYNC_pause_job() may also return at
+ * once: between ASYNC_block_pause() and ASYNC_unblock_pause(), or when the
+ * stack can't be switched. The thread must not spin then.
  */
-static void pause_job(unsigned *pauses)
+void warprsa_async_pause(unsigned *pauses)
 {
     static const struct timespec nap = {0, NAP_NS};
     uint64_t before = 0;
@@ -439,10 +438,8 @@ static void empty_fd(warprsa_async_wait *wait)
     }
 }
 
-/* Whether the current job has paused since its wait ctx got a descriptor: then
- * the program has seen the descriptor. ASYNC_pause_job() does not say whether
- * it paused. */
-static bool has_paused(void)
+/* ASYNC_pause_job() does not say whether it paused. */
+bool warprsa_async_has_paused(void)
 {
     ASYNC_JOB *job = ASYNC_get_current_job();
     size_t added = 0, deleted = 0;
@@ -470,7 +467,7 @@ void warprsa_async_wait_yield(void)
         /* In a forked child the descriptor is the parent's. */
         if (wait->generation == warprsa_fork_generation())
             empty_fd(wait);
-        if (wait->fresh && has_paused())
+        if (wait->fresh && warprsa_async_has_paused())
             wait->fresh = false;
     }
     if (wait != NULL) {
@@ -505,7 +502,7 @@ static warprsa_answer pause_until_answered(warprsa_async_wait *wait,
     unsigned pauses = 0;
 
     while (answer == WARPRSA_PENDING) {
-        pause_job(&pauses);
+        warprsa_async_pause(&pauses);
         if (!warprsa_instance_is_mine(instance))
             answer = WARPRSA_REFUSED; /* the parent's queue */
         else

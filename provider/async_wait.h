@@ -64,4 +64,13 @@ warprsa_answer warprsa_async_wait_answer(warprsa_async_wait *wait,
  * that was made for that request. NULL is allowed. */
 void warprsa_async_wait_cancel(warprsa_async_wait *wait);
 
+/* Pauses the current job once. `pauses` counts them, from 0: a job that is
+ * resumed again and again without an answer naps instead. The process may have
+ * forked when it returns. */
+void warprsa_async_pause(unsigned *pauses);
+
+/* Whether the current job has paused since its wait ctx got a descriptor: then
+ * the program has seen the descriptor. */
+bool warprsa_async_has_paused(void);
+
 #endif

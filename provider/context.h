@@ -10,11 +10,11 @@
  * before it here:
  *
  *   cancellation, trace, core, libcrypto, config_section, config, fork,
- *   library_context, random, function_ids, function_table, algorithms, context,
- *   errors, callers_context, instance, key, blinding, async_wait,
- *   reference_use, reference_method, rsa_method, keymgmt, reference_padding,
- *   signature, asym_cipher, dispatch, decoder, store, self_test, status;
- *   provider.c is last.
+ *   library_context, random, function_ids, function_table, algorithms,
+ *   context, errors, callers_context, instance, vault_client, key, blinding,
+ *   async_wait, use_wait, reference_use, reference_method, rsa_method,
+ *   keymgmt, reference_padding, signature, asym_cipher, dispatch, decoder,
+ *   store, self_test, status; provider.c is last.
  */
 #ifndef WARPRSA_PROVIDER_CONTEXT_H
 #define WARPRSA_PROVIDER_CONTEXT_H
@@ -32,6 +32,7 @@
 #include "provider/trace.h"
 
 struct warprsa_instance;
+struct warprsa_vault_socket;
 
 typedef struct warprsa_context {
     /* First, so that a leak checker finds the context by the list of links. */
@@ -52,6 +53,8 @@ typedef struct warprsa_context {
     /* This process's instance. NULL before the first private operation; in a
      * forked child the parent's until the child's first operation. */
     _Atomic(struct warprsa_instance *) instance;
+    /* Of the vaults that references name (vault_client.h). */
+    _Atomic(struct warprsa_vault_socket *) vault_sockets;
     /* The known-answer test at load runs; there is no other thread yet. */
     bool testing;
     unsigned tested; /* times the test reached the RSA_METHOD */

@@ -200,29 +200,51 @@ static warprsa_backend_key *find_key(const warprsa_rsa *ours, const RSA *rsa,
     return found;
 }
 
+/* The key of a handle if that is the instance's. */
+static warprsa_backend_key *key_in(const warprsa_key_handle *handle,
+                                   const warprsa_instance *instance)
+{
+    return handle != NULL && handle->instance == instance ? handle->key : NULL;
+}
+
+warprsa_backend_key *warprsa_rsa_held_key(const warprsa_rsa *ours,
+                                          const warprsa_instance *instance)
+{
+    return key_in(atomic_load_explicit(&ours->handle, memory_order_acquire),
+                  instance);
+}
+
+warprsa_backend_key *warprsa_rsa_hold_key(warprsa_rsa *ours,
+                                          warprsa_instance *instance,
+                                          const warprsa_backend_ops *ops,
+                                          warprsa_backend_key *key)
+{
+    warprsa_key_handle *old = atomic_load(&ours->handle);
+    warprsa_key_handle *mine = NULL;
+
+    if (key_in(old, instance) == NULL)
+        mine = OPENSSL_zalloc(sizeof(*mine));
+    if (mine != NULL) {
+        *mine = (warprsa_key_handle){instance, ops, key, old};
+        if (atomic_compare_exchange_strong(&ours->handle, &old, mine))
+            return key;
+    }
+    /* No memory, or another thread has set the handle in between. */
+    ops->key_release(key);
+    OPENSSL_free(mine);
+    return key_in(old, instance);
+}
+
 warprsa_backend_key *warprsa_rsa_key(warprsa_rsa *ours, const RSA *rsa,
                                      warprsa_instance *instance,
                                      const warprsa_backend *backend)
 {
-    warprsa_key_handle *old =
-        atomic_load_explicit(&ours->handle, memory_order_acquire);
-    warprsa_key_handle *mine = NULL;
+    warprsa_backend_key *key = warprsa_rsa_held_key(ours, instance);
 
-    if (old != NULL && old->instance == instance)
-        return old->key;
-    mine = OPENSSL_zalloc(sizeof(*mine));
-    if (mine == NULL)
-        return NULL;
-    mine->instance = instance;
-    mine->parent = old;
-    mine->ops = backend->ops;
-    mine->key = find_key(ours, rsa, backend);
-    if (mine->key != NULL &&
-        atomic_compare_exchange_strong(&ours->handle, &old, mine))
-        return mine->key;
-    /* No memory, or another thread has set the handle in between. */
-    if (mine->key != NULL)
-        mine->ops->key_release(mine->key);
-    OPENSSL_free(mine);
-    return old != NULL && old->instance == instance ? old->key : NULL;
+    if (key != NULL)
+        return key;
+    key = find_key(ours, rsa, backend);
+    return key == NULL
+               ? NULL
+               : warprsa_rsa_hold_key(ours, instance, backend->ops, key);
 }

@@ -78,6 +78,19 @@ bool warprsa_rsa_is_reference(const RSA *rsa);
  */
 void warprsa_rsa_classify(RSA *rsa);
 
+/* The backend's key of this instance that the warprsa_rsa has; NULL: none yet.
+ * Any thread. */
+warprsa_backend_key *warprsa_rsa_held_key(const warprsa_rsa *ours,
+                                          const warprsa_instance *instance);
+
+/* Gives the warprsa_rsa a backend's key, which it owns from now on. Returns the
+ * key that it has then: another one, if another thread has come first. NULL: no
+ * memory. Any thread. */
+warprsa_backend_key *warprsa_rsa_hold_key(warprsa_rsa *ours,
+                                          warprsa_instance *instance,
+                                          const warprsa_backend_ops *ops,
+                                          warprsa_backend_key *key);
+
 /*
  * The backend's key for an RSA that has a size class. The warprsa_rsa owns the
  * backend's key and releases it at its end. The caller is between

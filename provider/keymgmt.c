@@ -20,6 +20,7 @@
 #include "provider/forwarding.h"
 #include "provider/key.h"
 #include "provider/rsa_method.h"
+#include "provider/vault_client.h"
 
 enum {
     TYPE_RSA, /* indices of the keymgmts */
@@ -359,6 +360,9 @@ static int make_reference(warprsa_context *context,
     EVP_PKEY_free(public_key);
     if (key == NULL)
         return 0;
+    /* Now, since the program may lose its rights before the first use. */
+    warprsa_vault_client_prepare(context,
+                                 warprsa_rsa_of(key)->reference->socket);
     *out = key;
     *type = is_pss ? "RSA-PSS" : "RSA";
     return 1;

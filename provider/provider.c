@@ -22,6 +22,7 @@
 #include "provider/self_test.h"
 #include "provider/status.h"
 #include "provider/store.h"
+#include "provider/vault_client.h"
 
 static const OSSL_ALGORITHM *query(void *provctx, int operation, int *no_cache)
 {
@@ -60,7 +61,7 @@ static void at_exit(warprsa_exit_link *link)
  * been cleaned up. */
 static void free_context(warprsa_context *context)
 {
-
+    warprsa_vault_clients_free(context);
     if (!warprsa_instance_free(context)) {
         warprsa_trace_printf(
             &context->trace, 1,

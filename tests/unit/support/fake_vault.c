@@ -44,6 +44,10 @@ void fake_vault_spki(unsigned i, uint8_t spki[WARPRSA_KEY_SPKI_BYTES])
 
 warprsa_vault *fake_vault_reset(unsigned count)
 {
+    /* A SEQUENCE of the bytes that follow, which is all that a reference wants
+     * of a public key. */
+    static const uint8_t head[] = {0x30, 0x82, 0x01, SPKI_DER - 4 - 256};
+
     assert_int_equal(fake_vault_references(), 0);
     fake_vault.denial = fake_vault.unknown_before = 0;
     fake_vault.compute_full = fake_vault.slow = fake_vault.bad = false;
@@ -59,6 +63,7 @@ warprsa_vault *fake_vault_reset(unsigned count)
         snprintf(key->name, sizeof(key->name), "key%02u", i);
         fake_vault_spki(i, key->spki_sha256);
         memset(key->spki, (int)i, sizeof(key->spki));
+        memcpy(key->spki, head, sizeof(head));
         key->numbers = fake_key(WARPRSA_CLASS_1024, 1000 + i);
     }
     return &vault;

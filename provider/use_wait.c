@@ -1,0 +1,235 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The descriptors of a wait ctx for uses, and pausing; see use_wait.h. The one
+ * that the program gets is an epoll instance, which has the notifier and a
+ * timer in it.
+ */
+#include "provider/use_wait.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#include <openssl/async.h>
+#include <openssl/err.h>
+
+#include "batching/base/clock.h"
+#include "batching/base/own_fd.h"
+#include "provider/async_wait.h"
+#include "provider/cancellation.h"
+#include "provider/fork.h"
+
+/* One per wait ctx, from its first use to its end. */
+struct warprsa_use_wait {
+    unsigned generation; /* warprsa_fork_generation() when it was made */
+    int fd, timer;       /* marked ones */
+    bool armed;          /* the timer is set, or has expired */
+    bool fresh;          /* the wait ctx got its descriptor for this use */
+    bool has_notifier;
+    warprsa_notifier notifier;
+    atomic_bool waiting; /* a job has it */
+    unsigned pauses;     /* of that job */
+};
+
+/* The address of this is the key under which a wait ctx has our descriptor. */
+static const char wait_ctx_key;
+
+static bool is_mine(const warprsa_use_wait *wait)
+{
+    return wait->generation == warprsa_fork_generation();
+}
+
+/* A forked child shares the epoll instance with its parent, and changes nothing
+ * in it. */
+static void drop_notifier(warprsa_use_wait *wait)
+{
+    if (!wait->has_notifier)
+        return;
+    wait->has_notifier = false;
+    if (!is_mine(wait)) {
+        warprsa_own_fd_close(&wait->notifier.fd);
+        return;
+    }
+    if (warprsa_marked_fd_is_there(wait->fd) &&
+        warprsa_own_fd_is_there(&wait->notifier.fd))
+        (void)epoll_ctl(wait->fd, EPOLL_CTL_DEL, wait->notifier.fd.fd, NULL);
+    warprsa_backend_daemon.notifier_close(&wait->notifier);
+}
+
+static void wait_free(warprsa_use_wait *wait)
+{
+    drop_notifier(wait);
+    warprsa_marked_fd_close(wait->timer);
+    warprsa_marked_fd_close(wait->fd);
+    free(wait);
+}
+
+static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
+                          OSSL_ASYNC_FD fd, void *custom)
+{
+    const int cancellation = warprsa_cancellation_off();
+
+    (void)wait_ctx, (void)key, (void)fd;
+    wait_free(custom);
+    warprsa_cancellation_restore(cancellation);
+}
+
+static bool watch(const warprsa_use_wait *wait, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(wait->fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static warprsa_use_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx)
+{
+    warprsa_use_wait *wait = calloc(1, sizeof(*wait));
+
+    if (wait == NULL)
+        return NULL;
+    wait->generation = warprsa_fork_generation();
+    wait->fd = warprsa_marked_fd_take(epoll_create1(EPOLL_CLOEXEC));
+    wait->timer = warprsa_marked_fd_take(
+        timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    if (wait->fd >= 0 && wait->timer >= 0 && watch(wait, wait->timer) &&
+        ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->fd, wait,
+                                   wait_ctx_gone))
+        return wait;
+    wait_free(wait);
+    return NULL;
+}
+
+/* Removes a descriptor that the program can't have seen, as async_wait.c does
+ * and explains. */
+static void withdraw_fd(warprsa_use_wait *wait)
+{
+    ASYNC_JOB *job = ASYNC_get_current_job();
+
+    if (!wait->fresh || job == NULL)
+        return;
+    ERR_set_mark();
+    if (ASYNC_WAIT_CTX_clear_fd(ASYNC_get_wait_ctx(job), &wait_ctx_key))
+        wait_free(wait);
+    ERR_pop_to_mark();
+}
+
+/* Whether `wait` can serve: a callback can be called by nobody, and the program
+ * may have closed the descriptors. */
+static bool is_usable(const warprsa_use_wait *wait, ASYNC_WAIT_CTX *wait_ctx)
+{
+    ASYNC_callback_fn callback = NULL;
+    void *arg = NULL;
+
+    return is_mine(wait) && warprsa_marked_fd_is_there(wait->fd) &&
+           warprsa_marked_fd_is_there(wait->timer) &&
+           (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &callback, &arg) ||
+            callback == NULL);
+}
+
+static warprsa_use_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx)
+{
+    OSSL_ASYNC_FD fd = -1;
+    void *custom = NULL;
+    const bool known =
+        ASYNC_WAIT_CTX_get_fd(wait_ctx, &wait_ctx_key, &fd, &custom) == 1;
+    warprsa_use_wait *wait = known ? custom : wait_new(wait_ctx);
+
+    if (wait == NULL || atomic_exchange(&wait->waiting, true))
+        return NULL;
+    wait->fresh = !known;
+    wait->pauses = 0;
+    if (is_usable(wait, wait_ctx)) {
+        ASYNC_WAIT_CTX_set_status(wait_ctx, ASYNC_STATUS_OK);
+        return wait;
+    }
+    atomic_store(&wait->waiting, false);
+    withdraw_fd(wait);
+    return NULL;
+}
+
+warprsa_use_wait *warprsa_use_wait_new(void)
+{
+    ASYNC_JOB *job = ASYNC_get_current_job();
+    ASYNC_WAIT_CTX *wait_ctx = job == NULL ? NULL : ASYNC_get_wait_ctx(job);
+    warprsa_use_wait *wait = NULL;
+
+    if (wait_ctx == NULL)
+        return NULL;
+    ERR_set_mark();
+    wait = wait_of(wait_ctx);
+    ERR_pop_to_mark();
+    return wait;
+}
+
+uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
+                                   warprsa_client *client)
+{
+    if (wait->has_notifier && warprsa_own_fd_is_there(&wait->notifier.fd) &&
+        warprsa_backend_daemon.notifier_works(client, &wait->notifier))
+        return wait->notifier.number;
+    drop_notifier(wait);
+    wait->has_notifier =
+        warprsa_backend_daemon.notifier_open(client, &wait->notifier);
+    if (!wait->has_notifier)
+        return 0;
+    if (!watch(wait, wait->notifier.fd.fd))
+        drop_notifier(wait);
+    return wait->has_notifier ? wait->notifier.number : 0;
+}
+
+/* Sets the timer; 0: it stops, and is not readable any more. */
+static void set_timer(warprsa_use_wait *wait, uint64_t at_ns)
+{
+    const struct itimerspec at = {.it_value = warprsa_timespec(at_ns)};
+
+    if ((at_ns != 0 || wait->armed) && warprsa_marked_fd_is_there(wait->timer))
+        wait->armed =
+            timerfd_settime(wait->timer, TFD_TIMER_ABSTIME, &at, NULL) == 0 &&
+            at_ns != 0;
+}
+
+/* Empties the notifier. One that has ended stays readable: it leaves. */
+static void empty(warprsa_use_wait *wait)
+{
+    char messages[64];
+    ssize_t got = 0;
+
+    if (!wait->has_notifier)
+        return;
+    if (warprsa_own_fd_is_there(&wait->notifier.fd))
+        do
+            got = recv(wait->notifier.fd.fd, messages, sizeof(messages),
+                       MSG_DONTWAIT);
+        while (got == (ssize_t)sizeof(messages));
+    if (got == 0)
+        drop_notifier(wait);
+}
+
+void warprsa_use_wait_pause(warprsa_use_wait *wait, uint64_t wake_ns)
+{
+    int cancellation = warprsa_cancellation_off();
+
+    set_timer(wait, wake_ns);
+    warprsa_cancellation_restore(cancellation);
+    warprsa_async_pause(&wait->pauses);
+    cancellation = warprsa_cancellation_off(); /* maybe another thread */
+    if (is_mine(wait))
+        empty(wait);
+    warprsa_cancellation_restore(cancellation);
+}
+
+void warprsa_use_wait_end(warprsa_use_wait *wait)
+{
+    if (wait == NULL)
+        return;
+    if (is_mine(wait))
+        set_timer(wait, 0);
+    if (wait->fresh && warprsa_async_has_paused())
+        wait->fresh = false;
+    atomic_store(&wait->waiting, false);
+    withdraw_fd(wait);
+}
