@@ -10,11 +10,11 @@ meson install -C "$BUILD_DIR" --no-rebuild --strip --destdir "$work/root" \
     >install.log
 installed=$(cd root && find . -type f | sort)
 modules=$(pkg-config --variable=modulesdir libcrypto)
-wanted=("$modules/warprsa.so" /bin/warprsa-stat /sbin/warprsad
+wanted=("$modules/warprsa.so" /bin/warprsa-{key,stat} /sbin/warprsad
     /sbin/warprsa-configure
     /lib/systemd/system/warprsad.{service,socket}
     /lib/systemd/system/warprsa-stat.{service,timer}
-    /share/man/man1/warprsa-stat.1 /share/man/man5/warprsad.conf.5
+    /share/man/man1/warprsa-{key,stat}.1 /share/man/man5/warprsad.conf.5
     /share/man/man7/warprsa.7 /share/man/man8/{warprsad,warprsa-configure}.8
     /share/doc/warprsa/examples/{openssl.cnf,nginx.conf,haproxy.cfg}
     /share/doc/warprsa/examples/{apache.conf,stunnel.conf}

@@ -1,0 +1,137 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * warprsa-key as it is built, against the daemon's server: what it prints, and
+ * how it exits.
+ */
+#include "tests/unit/support/daemon_support.h"
+
+#include <sys/wait.h>
+
+#include "batching/vault/wire/reference.h"
+
+static test_server s;
+static char output[65536]; /* of both streams */
+
+static int begin(void **state)
+{
+    fake_reset();
+    test_server_open(&s, 64, LONG_MS);
+    return 0;
+}
+
+static int end(void **state)
+{
+    test_server_close(&s);
+    return 0;
+}
+
+/* Runs it. Returns its exit status. */
+static int run(const char *arguments)
+{
+    char command[1024];
+    size_t length = 0;
+    FILE *program = NULL;
+    int status = 0;
+
+    snprintf(command, sizeof(command), "%s/batching/key_tool/warprsa-key %s",
+             getenv("BUILD_DIR"), arguments);
+    length = strlen(command);
+    snprintf(command + length, sizeof(command) - length, " 2>&1");
+    program = popen(command, "r");
+    assert_non_null(program);
+    length = fread(output, 1, sizeof(output) - 1, program);
+    output[length] = '\0';
+    status = pclose(program);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* Runs a command with the server's socket. */
+static int ask(const char *command)
+{
+    char arguments[256];
+
+    snprintf(arguments, sizeof(arguments), "--socket %s %s", s.path, command);
+    return run(arguments);
+}
+
+static unsigned lines(void)
+{
+    unsigned count = 0;
+
+    for (const char *at = output; (at = strchr(at, '\n')) != NULL; at++)
+        count++;
+    return count;
+}
+
+static void lists_keys(void **state)
+{
+    assert_int_equal(ask("list"), 0);
+    assert_int_equal(lines(), 1 + FAKE_VAULT_KEYS);
+    assert_int_equal(strncmp(output, "KEY ", 4), 0);
+    assert_non_null(strstr(output, "\nkey07 "));
+    fake_vault.unknown_before = FAKE_VAULT_KEYS - 1;
+    assert_int_equal(ask("list"), 0);
+    assert_int_equal(lines(), 2);
+    fake_vault.unknown_before = FAKE_VAULT_KEYS;
+    assert_int_equal(ask("list"), 1);
+    assert_non_null(strstr(output, "no key that this user may use"));
+}
+
+/* The fake vault has no public keys that libcrypto knows. */
+static void shows_a_key(void **state)
+{
+    assert_int_equal(ask("show key07"), 1);
+    assert_non_null(strstr(output, "key: key07\n"));
+    assert_non_null(strstr(output, "spki-sha256: "));
+    assert_int_equal(ask("show key7"), 1);
+    assert_non_null(strstr(output, "has no key key7"));
+}
+
+static void writes_references(void **state)
+{
+    warprsa_reference reference;
+
+    assert_int_equal(ask("reference key07"), 0);
+    assert_null(warprsa_reference_read_pem(&reference, output, strlen(output)));
+    assert_string_equal(reference.name, "key07");
+    assert_string_equal(reference.socket, s.path);
+    assert_int_equal(ask("reference key7"), 1);
+}
+
+static void nobody_listens(void **state)
+{
+    test_server_stop(&s);
+    assert_int_equal(ask("list"), 1);
+    assert_non_null(strstr(output, s.path));
+    test_server_start(&s);
+}
+
+static void wrong_command_lines(void **state)
+{
+    assert_int_equal(run(""), 2);
+    assert_int_equal(run("lists"), 2);
+    assert_int_equal(run("list key07"), 2);
+    assert_int_equal(run("show"), 2);
+    assert_int_equal(run("reference key07 key08"), 2);
+    assert_int_equal(run("reference ../key07"), 2);
+    assert_int_equal(run("--socket relative list"), 2);
+    assert_int_equal(run("--sockets list"), 2);
+    assert_int_equal(run("--help"), 0);
+    assert_int_equal(strncmp(output, "Usage: ", 7), 0);
+    assert_int_equal(run("--version"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(lists_keys, begin, end),
+        cmocka_unit_test_setup_teardown(shows_a_key, begin, end),
+        cmocka_unit_test_setup_teardown(writes_references, begin, end),
+        cmocka_unit_test_setup_teardown(nobody_listens, begin, end),
+        cmocka_unit_test(wrong_command_lines),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
