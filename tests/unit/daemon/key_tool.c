@@ -65,7 +65,7 @@ static unsigned lines(void)
     return count;
 }
 
-static void lists_keys(void **state)
+TEST_IN(lists_keys, begin, end)
 {
     assert_int_equal(ask("list"), 0);
     assert_int_equal(lines(), 1 + FAKE_VAULT_KEYS);
@@ -80,7 +80,7 @@ static void lists_keys(void **state)
 }
 
 /* The fake vault has no public keys that libcrypto knows. */
-static void shows_a_key(void **state)
+TEST_IN(shows_a_key, begin, end)
 {
     assert_int_equal(ask("show key07"), 1);
     assert_non_null(strstr(output, "key: key07\n"));
@@ -89,7 +89,7 @@ static void shows_a_key(void **state)
     assert_non_null(strstr(output, "has no key key7"));
 }
 
-static void writes_references(void **state)
+TEST_IN(writes_references, begin, end)
 {
     warprsa_reference reference;
 
@@ -100,7 +100,7 @@ static void writes_references(void **state)
     assert_int_equal(ask("reference key7"), 1);
 }
 
-static void nobody_listens(void **state)
+TEST_IN(nobody_listens, begin, end)
 {
     test_server_stop(&s);
     assert_int_equal(ask("list"), 1);
@@ -108,7 +108,7 @@ static void nobody_listens(void **state)
     test_server_start(&s);
 }
 
-static void wrong_command_lines(void **state)
+TEST(wrong_command_lines)
 {
     assert_int_equal(run(""), 2);
     assert_int_equal(run("lists"), 2);
@@ -123,15 +123,4 @@ static void wrong_command_lines(void **state)
     assert_int_equal(run("--version"), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lists_keys, begin, end),
-        cmocka_unit_test_setup_teardown(shows_a_key, begin, end),
-        cmocka_unit_test_setup_teardown(writes_references, begin, end),
-        cmocka_unit_test_setup_teardown(nobody_listens, begin, end),
-        cmocka_unit_test(wrong_command_lines),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -185,7 +185,7 @@ static void in_sandbox(void)
     EXPECT(read(before, &byte, 1) == 1);
 }
 
-static void test_hidden(void **state)
+TEST(test_hidden)
 {
     in_process(in_sandbox);
 }
@@ -207,7 +207,7 @@ static void beside_sandbox(void)
     EXPECT(open("/dev/null", O_WRONLY) >= 0);
 }
 
-static void test_beside(void **state)
+TEST(test_beside)
 {
     in_process(beside_sandbox);
 }
@@ -249,7 +249,7 @@ static void replace_above(void)
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-static void test_above(void **state)
+TEST(test_above)
 {
     in_process(above_sandbox);
     in_process(replace_above);
@@ -276,7 +276,7 @@ static void around_sandbox(void)
     EXPECT(waitpid(child, &status, 0) == child);
 }
 
-static void test_around(void **state)
+TEST(test_around)
 {
     in_process(around_sandbox);
 }
@@ -315,7 +315,7 @@ static void without_sandbox(void)
     EXPECT(open_error(in("keys/k.pem")) == 0);
 }
 
-static void test_failures(void **state)
+TEST(test_failures)
 {
     in_process(without_sandbox);
 }
@@ -340,18 +340,9 @@ static void on_old_kernel(void)
     EXPECT(open_error(in("keys/k.pem")) == 0);
 }
 
-static void test_old_kernel(void **state)
+TEST(test_old_kernel)
 {
     in_process(on_old_kernel);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hidden),   cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_above),    cmocka_unit_test(test_around),
-        cmocka_unit_test(test_failures), cmocka_unit_test(test_old_kernel),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

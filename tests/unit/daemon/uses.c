@@ -52,6 +52,8 @@ static const warprsa_key_use decrypt_large = {
     .input_bytes = FAKE_VAULT_LARGE_BYTES,
 };
 
+static unsigned short_ms = SHORT_MS;
+
 static int begin(void **state)
 {
     const unsigned *client_ms = *state;
@@ -115,7 +117,7 @@ static void done(unsigned i, const warprsa_key_use *header)
     is_right(&use, i, header);
 }
 
-static void uses_are_answered_and_counted(void **state)
+TEST_IN(uses_are_answered_and_counted, begin, end)
 {
     const warprsa_counters *counters = s.queue_config.counters;
 
@@ -134,7 +136,7 @@ static void uses_are_answered_and_counted(void **state)
 }
 
 /* A key of the client's own beside. */
-static void ordinary_requests_in_the_same_session(void **state)
+TEST_IN(ordinary_requests_in_the_same_session, begin, end)
 {
     warprsa_backend_key *own = test_client_key(&g, WARPRSA_CLASS_2048, 1);
 
@@ -148,7 +150,7 @@ static void ordinary_requests_in_the_same_session(void **state)
     backend->key_release(own);
 }
 
-static void what_no_engine_takes(void **state)
+TEST_IN(what_no_engine_takes, begin, end)
 {
     done(FAKE_VAULT_LARGE, &decrypt_large);
     assert_int_equal(fake_vault.computed, 1);
@@ -159,7 +161,7 @@ static void what_no_engine_takes(void **state)
 
 /* What takes long after the private operation does not hold up the event
  * loop, unless the threads have too much to do. */
-static void slow_paddings(void **state)
+TEST_IN(slow_paddings, begin, end)
 {
     fake_vault.slow = true;
     done(KEY, &decrypt);
@@ -173,7 +175,7 @@ static void slow_paddings(void **state)
 }
 
 /* The queue refuses, at once or in the end. */
-static void what_the_queue_refuses(void **state)
+TEST_IN(what_the_queue_refuses, begin, end)
 {
     done(KEY, &sign_pss);
     FAKE_SET(bad_checks, 1);
@@ -189,7 +191,7 @@ static void what_the_queue_refuses(void **state)
                      s.queue_config.counters->vault_uses);
 }
 
-static void denials_have_their_reason(void **state)
+TEST_IN(denials_have_their_reason, begin, end)
 {
     warprsa_client_use use;
     char why[300];
@@ -212,7 +214,7 @@ static void denials_have_their_reason(void **state)
     done(KEY, &sign_pss);
 }
 
-static void a_key_that_the_vault_has_not(void **state)
+TEST_IN(a_key_that_the_vault_has_not, begin, end)
 {
     warprsa_client_use use;
 
@@ -225,7 +227,7 @@ static void a_key_that_the_vault_has_not(void **state)
 }
 
 /* The rules are asked about this process, as the kernel names it. */
-static void who_uses_a_key(void **state)
+TEST_IN(who_uses_a_key, begin, end)
 {
     done(KEY, &sign_pss);
     assert_int_equal(fake_vault.user.uid, getuid());
@@ -235,7 +237,7 @@ static void who_uses_a_key(void **state)
     assert_string_equal(fake_vault.identity, "");
 }
 
-static void what_has_no_result(void **state)
+TEST_IN(what_has_no_result, begin, end)
 {
     warprsa_client_use use;
 
@@ -252,7 +254,7 @@ static void what_has_no_result(void **state)
 }
 
 /* No field of a use is believed. Nothing of it is asked of the rules. */
-static void headers_without_sense(void **state)
+TEST_IN(headers_without_sense, begin, end)
 {
     warprsa_key_use headers[] = {sign_pss, sign_pss, sign_pss, decrypt,
                                  sign_raw};
@@ -269,7 +271,7 @@ static void headers_without_sense(void **state)
 }
 
 /* A raw number that is not below the modulus is none for an engine. */
-static void a_number_above_the_modulus(void **state)
+TEST_IN(a_number_above_the_modulus, begin, end)
 {
     warprsa_client_use use;
 
@@ -280,7 +282,7 @@ static void a_number_above_the_modulus(void **state)
 
 /* An idle client lets go of a key once the vault removes it, and its next use
  * is denied. One that asks for it meanwhile does so, too. */
-static void keys_that_are_removed(void **state)
+TEST_IN(keys_that_are_removed, begin, end)
 {
     warprsa_backend_key *key = vault_key(KEY), *other = vault_key(2);
     warprsa_client_use use;
@@ -299,7 +301,7 @@ static void keys_that_are_removed(void **state)
 }
 
 /* What is under way ends as it began. */
-static void a_key_is_removed_meanwhile(void **state)
+TEST_IN(a_key_is_removed_meanwhile, begin, end)
 {
     warprsa_backend_key *key = vault_key(KEY);
     warprsa_client_use use;
@@ -322,7 +324,7 @@ static void a_key_is_removed_meanwhile(void **state)
 
 /* ---- A daemon that is away ---- */
 
-static void nobody_answers(void **state)
+TEST_WITH(nobody_answers, begin, end, &short_ms)
 {
     warprsa_client_use use;
     char why[300];
@@ -336,7 +338,7 @@ static void nobody_answers(void **state)
 }
 
 /* The deadline ends what a held engine does not. */
-static void too_late(void **state)
+TEST_WITH(too_late, begin, end, &short_ms)
 {
     warprsa_client_use use;
 
@@ -346,7 +348,7 @@ static void too_late(void **state)
 }
 
 /* The daemon's own threads have too much to do, and then not. */
-static void refused_for_now(void **state)
+TEST_IN(refused_for_now, begin, end)
 {
     warprsa_backend_key *key = vault_key(FAKE_VAULT_LARGE);
     warprsa_client_use use;
@@ -364,7 +366,7 @@ static void refused_for_now(void **state)
 }
 
 /* A task that waits too long there is no failure of the use. */
-static void late_for_now(void **state)
+TEST_IN(late_for_now, begin, end)
 {
     fake_vault.late = 2;
     done(FAKE_VAULT_LARGE, &decrypt_large);
@@ -400,7 +402,7 @@ static void *use_often(void *arg)
 }
 
 /* No use fails, and none has a wrong answer. */
-static void restarts_under_load(void **state)
+TEST_IN(restarts_under_load, begin, end)
 {
     const struct timespec nap = {0, 30000000};
     pthread_t threads[THREADS];
@@ -431,7 +433,7 @@ static void restarts_under_load(void **state)
 }
 
 /* The client begins before the daemon. */
-static void the_daemon_comes_later(void **state)
+TEST_IN(the_daemon_comes_later, begin, end)
 {
     warprsa_backend_key *key = vault_key(KEY);
     warprsa_client_use use;
@@ -464,7 +466,7 @@ static void pause_job(const warprsa_client_use *use, int fd)
 }
 
 /* A job has the notifier of a connection that goes away under it. */
-static void a_job_outlives_its_daemon(void **state)
+TEST_IN(a_job_outlives_its_daemon, begin, end)
 {
     warprsa_backend_key *key = vault_key(KEY);
     warprsa_notifier notifier;
@@ -492,7 +494,7 @@ static void a_job_outlives_its_daemon(void **state)
 }
 
 /* A job whose answer comes by its notifier alone does not wait for wake_ns. */
-static void a_notifier_tells(void **state)
+TEST_IN(a_notifier_tells, begin, end)
 {
     warprsa_backend_key *key = vault_key(KEY);
     warprsa_notifier notifier;
@@ -513,7 +515,7 @@ static void a_notifier_tells(void **state)
     backend->key_release(key);
 }
 
-static void given_up(void **state)
+TEST_IN(given_up, begin, end)
 {
     warprsa_backend_key *key = vault_key(KEY);
     warprsa_client_use use;
@@ -541,7 +543,7 @@ static void name_key(raw_client *x, uint32_t number, unsigned i)
     raw_client_send(x, &message);
 }
 
-static void a_session_without_uses(void **state)
+TEST_IN(a_session_without_uses, begin, end)
 {
     raw_client x;
 
@@ -554,7 +556,7 @@ static void a_session_without_uses(void **state)
     raw_client_leave(&x);
 }
 
-static void the_number_of_a_key_twice(void **state)
+TEST_IN(the_number_of_a_key_twice, begin, end)
 {
     raw_client x;
 
@@ -569,7 +571,7 @@ static void the_number_of_a_key_twice(void **state)
 
 /* An ordinary request with a key of the vault is a use without sense; a use
  * with a key of the client's own is a request of no length. */
-static void requests_of_the_other_kind(void **state)
+TEST_IN(requests_of_the_other_kind, begin, end)
 {
     raw_client x;
 
@@ -594,7 +596,7 @@ static void requests_of_the_other_kind(void **state)
 
 /* A client that leaves with uses under way, at the queue and at the vault's
  * threads, leaves nothing behind. */
-static void it_leaves_meanwhile(void **state)
+TEST_IN(it_leaves_meanwhile, begin, end)
 {
     raw_client x;
 
@@ -619,7 +621,7 @@ static void it_leaves_meanwhile(void **state)
 
 /* ---- Questions ---- */
 
-static void keys_are_listed(void **state)
+TEST_IN(keys_are_listed, begin, end)
 {
     warprsa_key_lookup lookup;
     warprsa_key_message key;
@@ -644,7 +646,7 @@ static void keys_are_listed(void **state)
     warprsa_key_lookup_close(&lookup);
 }
 
-static void keys_are_found_by_name(void **state)
+TEST_IN(keys_are_found_by_name, begin, end)
 {
     warprsa_key_lookup lookup;
     warprsa_key_message key;
@@ -675,7 +677,7 @@ static void keys_are_found_by_name(void **state)
 }
 
 /* A client that asks without reading can't fill the kernel's memory. */
-static void questions_without_reading(void **state)
+TEST_IN(questions_without_reading, begin, end)
 {
     warprsa_message message = {.type = WARPRSA_MESSAGE_LIST};
     warprsa_control_connection control;
@@ -689,41 +691,4 @@ static void questions_without_reading(void **state)
     warprsa_control_connection_close(&control);
 }
 
-int main(void)
-{
-    static unsigned short_ms = SHORT_MS;
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(uses_are_answered_and_counted),
-        TEST(ordinary_requests_in_the_same_session),
-        TEST(what_no_engine_takes),
-        TEST(slow_paddings),
-        TEST(what_the_queue_refuses),
-        TEST(denials_have_their_reason),
-        TEST(a_key_that_the_vault_has_not),
-        TEST(who_uses_a_key),
-        TEST(what_has_no_result),
-        TEST(headers_without_sense),
-        TEST(a_number_above_the_modulus),
-        TEST(keys_that_are_removed),
-        TEST(a_key_is_removed_meanwhile),
-        {"nobody_answers", nobody_answers, begin, end, &short_ms},
-        {"too_late", too_late, begin, end, &short_ms},
-        TEST(refused_for_now),
-        TEST(late_for_now),
-        TEST(restarts_under_load),
-        TEST(the_daemon_comes_later),
-        TEST(a_job_outlives_its_daemon),
-        TEST(a_notifier_tells),
-        TEST(given_up),
-        TEST(a_session_without_uses),
-        TEST(the_number_of_a_key_twice),
-        TEST(requests_of_the_other_kind),
-        TEST(it_leaves_meanwhile),
-        TEST(keys_are_listed),
-        TEST(keys_are_found_by_name),
-        TEST(questions_without_reading),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

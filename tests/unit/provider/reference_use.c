@@ -95,6 +95,8 @@ static void make_key(unsigned i)
     key = warprsa_rsa_of(rsa);
 }
 
+static unsigned short_ms = SHORT_MS;
+
 static int begin(void **state)
 {
     const unsigned *deadline_ms = *state;
@@ -145,7 +147,7 @@ static bool is_done(const warprsa_key_use *use)
 
 /* ---- answers and errors ---- */
 
-static void answers_come(void **state)
+TEST_IN(answers_come, begin, end)
 {
     assert_true(is_done(&sign_pss));
     assert_true(is_done(&decrypt));
@@ -155,7 +157,7 @@ static void answers_come(void **state)
     assert_int_equal(counters()->keys, 1);
 }
 
-static void errors_name_key_and_socket(void **state)
+TEST_IN(errors_name_key_and_socket, begin, end)
 {
     uint8_t output[BYTES];
 
@@ -172,7 +174,7 @@ static void errors_name_key_and_socket(void **state)
 }
 
 /* The fake vault's codes are 17 and 18. */
-static void what_libcrypto_raised_there(void **state)
+TEST_IN(what_libcrypto_raised_there, begin, end)
 {
     uint8_t output[BYTES];
 
@@ -183,7 +185,7 @@ static void what_libcrypto_raised_there(void **state)
     fake_vault.bad = false;
 }
 
-static void nobody_is_there(void **state)
+TEST_WITH(nobody_is_there, begin, end, &short_ms)
 {
     uint8_t output[BYTES];
 
@@ -207,7 +209,7 @@ static void *use_many(void *arg)
 
 /* All threads open the client at once, and then the daemon goes away at
  * times. */
-static void threads_and_restarts(void **state)
+TEST_IN(threads_and_restarts, begin, end)
 {
     pthread_t threads[THREADS];
     atomic_uint right = 0;
@@ -279,7 +281,7 @@ static void finish(job *j)
 }
 
 /* Two jobs of one thread pause at once. The second use has notifiers. */
-static void jobs_pause(void **state)
+TEST_IN(jobs_pause, begin, end)
 {
     job a = {.wait_ctx = ASYNC_WAIT_CTX_new()};
     job b = {.wait_ctx = ASYNC_WAIT_CTX_new()};
@@ -300,7 +302,7 @@ static void jobs_pause(void **state)
 }
 
 /* A job that waits has the same descriptor before and after. */
-static void jobs_and_restarts(void **state)
+TEST_IN(jobs_and_restarts, begin, end)
 {
     job a = {.wait_ctx = ASYNC_WAIT_CTX_new()};
 
@@ -339,7 +341,7 @@ static int job_is_blocked(void *arg)
     return right;
 }
 
-static void jobs_that_cannot_pause(void **state)
+TEST_IN(jobs_that_cannot_pause, begin, end)
 {
     ASYNC_WAIT_CTX *wait_ctx = ASYNC_WAIT_CTX_new();
     ASYNC_JOB *one = NULL;
@@ -367,7 +369,7 @@ static void child_ends_well(pid_t child)
 }
 
 /* Parent, child and grandchild each have a client. */
-static void children_use_it(void **state)
+TEST_IN(children_use_it, begin, end)
 {
     pid_t child;
 
@@ -393,7 +395,7 @@ static void children_use_it(void **state)
 }
 
 /* Both go on with the job: the child by a use of its own. */
-static void a_job_goes_on_in_a_child(void **state)
+TEST_IN(a_job_goes_on_in_a_child, begin, end)
 {
     job a = {.wait_ctx = ASYNC_WAIT_CTX_new()};
     pid_t child;
@@ -416,7 +418,7 @@ static void a_job_goes_on_in_a_child(void **state)
 
 /* ---- names ---- */
 
-static void names_are_looked_up(void **state)
+TEST_IN(names_are_looked_up, begin, end)
 {
     warprsa_reference reference;
 
@@ -433,7 +435,7 @@ static void names_are_looked_up(void **state)
     assert_non_null(strstr(raised, "no such key"));
 }
 
-static void names_without_a_daemon(void **state)
+TEST_WITH(names_without_a_daemon, begin, end, &short_ms)
 {
     warprsa_reference reference;
 
@@ -448,24 +450,6 @@ static void names_without_a_daemon(void **state)
 
 int main(void)
 {
-    static unsigned short_ms = SHORT_MS;
-    const struct CMUnitTest tests[] = {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-#define SHORT_TEST(f)                                                          \
-    cmocka_unit_test_prestate_setup_teardown(f, begin, end, &short_ms)
-        TEST(answers_come),
-        TEST(errors_name_key_and_socket),
-        TEST(what_libcrypto_raised_there),
-        SHORT_TEST(nobody_is_there),
-        TEST(threads_and_restarts),
-        TEST(jobs_pause),
-        TEST(jobs_and_restarts),
-        TEST(jobs_that_cannot_pause),
-        TEST(children_use_it),
-        TEST(a_job_goes_on_in_a_child),
-        TEST(names_are_looked_up),
-        SHORT_TEST(names_without_a_daemon),
-    };
-
-    return warprsa_fork_init() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+    return warprsa_fork_init() ? cmocka_run_group_tests(unit_tests, NULL, NULL)
+                               : 1;
 }

@@ -303,7 +303,7 @@ static void assert_is_reference(EVP_PKEY *reference, EVP_PKEY *key)
     X509_free(certificate);
 }
 
-static void has_the_public_numbers(void **state)
+TEST(has_the_public_numbers)
 {
     assert_is_reference(rsa_reference, rsa);
     assert_is_reference(pss_reference, pss);
@@ -334,13 +334,13 @@ static void assert_private_numbers_stay(EVP_PKEY *reference)
     BIO_free(bio);
 }
 
-static void private_numbers_stay(void **state)
+TEST(private_numbers_stay)
 {
     assert_private_numbers_stay(rsa_reference);
     assert_private_numbers_stay(pss_reference);
 }
 
-static void copies_are_references(void **state)
+TEST(copies_are_references)
 {
     EVP_PKEY *copy = EVP_PKEY_dup(rsa_reference);
 
@@ -362,7 +362,7 @@ static void assert_no_key(const warprsa_reference *reference)
     assert_true(raised(WARPRSA_R_REFERENCE, "key reference www"));
 }
 
-static void wrong_public_keys(void **state)
+TEST(wrong_public_keys)
 {
     EVP_PKEY *short_key = key_make(NULL, "RSA", 512, 2);
     EVP_PKEY *curve = EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
@@ -383,7 +383,7 @@ static void wrong_public_keys(void **state)
     EVP_PKEY_free(curve);
 }
 
-static void malformed_text(void **state)
+TEST(malformed_text)
 {
     assert_null(read_key("-----BEGIN WARPRSA KEY REFERENCE-----\n"
                          "MA8CAQEwAQUMA3d3d4ACL3M\n"
@@ -399,7 +399,7 @@ static void malformed_text(void **state)
 }
 
 /* An ordinary key in one file with a certificate, a reference, and text. */
-static void among_others(void **state)
+TEST(among_others)
 {
     BIO *bio = BIO_new(BIO_s_mem());
     X509 *certificate = certificate_of(rsa), *read = NULL;
@@ -434,7 +434,7 @@ static void among_others(void **state)
     BIO_free(bio);
 }
 
-static void from_der(void **state)
+TEST(from_der)
 {
     warprsa_reference reference;
     uint8_t der[WARPRSA_REFERENCE_DER_MAX];
@@ -469,7 +469,7 @@ static EVP_PKEY *key_at(const char *uri)
     return key;
 }
 
-static void from_the_store(void **state)
+TEST(from_the_store)
 {
     EVP_PKEY *key = NULL;
 
@@ -491,7 +491,7 @@ static void from_the_store(void **state)
     EVP_PKEY_free(key);
 }
 
-static void nothing_in_the_store(void **state)
+TEST(nothing_in_the_store)
 {
     static const char *const uris[] = {
         "warprsa:",
@@ -645,7 +645,7 @@ static const char *const digests[] = {
     "BLAKE2s256", "BLAKE2b512", "SM3",
 };
 
-static void signs_by_each_digest(void **state)
+TEST(signs_by_each_digest)
 {
     static const int paddings[] = {RSA_PKCS1_PADDING, RSA_PKCS1_PSS_PADDING,
                                    RSA_X931_PADDING};
@@ -658,7 +658,7 @@ static void signs_by_each_digest(void **state)
                                         .salt = RSA_PSS_SALTLEN_DIGEST});
 }
 
-static void signs_pss_of_each_kind(void **state)
+TEST(signs_pss_of_each_kind)
 {
     static const int salts[] = {RSA_PSS_SALTLEN_DIGEST,
                                 RSA_PSS_SALTLEN_AUTO,
@@ -679,7 +679,7 @@ static void signs_pss_of_each_kind(void **state)
 }
 
 /* Bytes without a digest, and numbers that are padded already. */
-static void signs_what_it_is_given(void **state)
+TEST(signs_what_it_is_given)
 {
     static const int paddings[] = {RSA_PKCS1_PADDING, RSA_NO_PADDING};
     static const size_t lengths[] = {0, 1, 36, 245, 246, 255, 256, 257};
@@ -704,7 +704,7 @@ static void signs_what_it_is_given(void **state)
         }
 }
 
-static void wrong_hashes_and_rooms(void **state)
+TEST(wrong_hashes_and_rooms)
 {
     const way_to_sign way = {RSA_PKCS1_PSS_PADDING, "SHA256", NULL, -1};
     unsigned char hash[32] = {0}, signature[256];
@@ -725,7 +725,7 @@ static void wrong_hashes_and_rooms(void **state)
     ERR_clear_error();
 }
 
-static void nobody_computes(void **state)
+TEST(nobody_computes)
 {
     unsigned char signature[256];
     const way_to_sign way = {RSA_PKCS1_PADDING, "SHA256", NULL, 0};
@@ -811,7 +811,7 @@ static void assert_decrypts_the_same(const way_to_decrypt *way,
         assert_memory_equal(out, expected, (size_t)wanted);
 }
 
-static void decrypts_by_each_padding(void **state)
+TEST(decrypts_by_each_padding)
 {
     unsigned char message[256] = "secret", cipher[257] = {0};
 
@@ -902,7 +902,7 @@ static void shake_hands(int version, const char *ciphers, EVP_PKEY *reference,
     SSL_CTX_free(client_ctx);
 }
 
-static void handshakes(void **state)
+TEST(handshakes)
 {
     shake_hands(TLS1_3_VERSION, NULL, rsa_reference, rsa);
     assert_int_equal(last.padding, WARPRSA_PADDING_PSS);
@@ -960,7 +960,7 @@ static size_t sign_number(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
 
 /* Jobs with different paddings pause in turn, and neither they nor what the
  * thread signs in between takes what another one has told about its padding. */
-static void jobs_pause(void **state)
+TEST(jobs_pause)
 {
     unsigned char expected[256], signature[256];
     job jobs[6];
@@ -987,7 +987,7 @@ static void jobs_pause(void **state)
     pauses = false;
 }
 
-static void children_sign(void **state)
+TEST(children_sign)
 {
     int status = -1;
     pid_t child = 0;
@@ -1015,29 +1015,8 @@ static int setup_plain(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_the_public_numbers),
-        cmocka_unit_test(private_numbers_stay),
-        cmocka_unit_test(copies_are_references),
-        cmocka_unit_test(wrong_public_keys),
-        cmocka_unit_test(malformed_text),
-        cmocka_unit_test(among_others),
-        cmocka_unit_test(from_der),
-        cmocka_unit_test(from_the_store),
-        cmocka_unit_test(nothing_in_the_store),
-        cmocka_unit_test(signs_by_each_digest),
-        cmocka_unit_test(signs_pss_of_each_kind),
-        cmocka_unit_test(signs_what_it_is_given),
-        cmocka_unit_test(wrong_hashes_and_rooms),
-        cmocka_unit_test(nobody_computes),
-        cmocka_unit_test(decrypts_by_each_padding),
-        cmocka_unit_test(handshakes),
-        cmocka_unit_test(jobs_pause),
-        cmocka_unit_test(children_sign),
-    };
-
-    return cmocka_run_group_tests_name("warprsa preferred", tests,
+    return cmocka_run_group_tests_name("warprsa preferred", unit_tests,
                                        setup_preferred, teardown) +
-           cmocka_run_group_tests_name("no provider preferred", tests,
+           cmocka_run_group_tests_name("no provider preferred", unit_tests,
                                        setup_plain, teardown);
 }

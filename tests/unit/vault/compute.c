@@ -183,7 +183,7 @@ static int teardown(void **state)
 }
 
 /* A decryption in three steps and in one has the same message. */
-static void steps_are_libcryptos(void **state)
+TEST(steps_are_libcryptos)
 {
     uint8_t message[128] = {0, 2}, ciphertext[128], power[128];
     BIGNUM *e = NULL;
@@ -224,7 +224,7 @@ static void steps_are_libcryptos(void **state)
 }
 
 /* What libcrypto refuses has its errors, and no length. */
-static void refusals_are_libcryptos(void **state)
+TEST(refusals_are_libcryptos)
 {
     uint8_t ciphertext[128];
     record *r = NULL;
@@ -248,7 +248,7 @@ static void refusals_are_libcryptos(void **state)
     finish();
 }
 
-static void an_owners_steps_keep_their_order(void **state)
+TEST(an_owners_steps_keep_their_order)
 {
     start(1);
     for (int i = 0; i < 10; i++)
@@ -263,7 +263,7 @@ static void an_owners_steps_keep_their_order(void **state)
 
 /* Whoever comes later waits for no backlog, and whose operations are long has
  * fewer of them. */
-static void owners_take_turns(void **state)
+TEST(owners_take_turns)
 {
     start(1);
     burn_ns[0] = 20 * WARPRSA_NS_PER_MS;
@@ -283,7 +283,7 @@ static void owners_take_turns(void **state)
 }
 
 /* An owner that was away has saved no turns. */
-static void nobody_saves_up_turns(void **state)
+TEST(nobody_saves_up_turns)
 {
     unsigned before = 0;
 
@@ -307,7 +307,7 @@ static void nobody_saves_up_turns(void **state)
 }
 
 /* Of two threads one stays free for others. */
-static void no_owner_has_all_threads(void **state)
+TEST(no_owner_has_all_threads)
 {
     start(2);
     submit(0);
@@ -326,7 +326,7 @@ static void no_owner_has_all_threads(void **state)
 }
 
 /* Each owner has its own bound. */
-static void waiting_steps_are_bounded(void **state)
+TEST(waiting_steps_are_bounded)
 {
     record *r = NULL;
 
@@ -344,7 +344,7 @@ static void waiting_steps_are_bounded(void **state)
     assert_int_equal(ended_count, WAITING_MAX + 2);
 }
 
-static void late_steps_do_not_begin(void **state)
+TEST(late_steps_do_not_begin)
 {
     record *late = NULL, *early = NULL;
 
@@ -367,7 +367,7 @@ static void late_steps_do_not_begin(void **state)
     finish();
 }
 
-static void waiting_steps_can_be_cancelled(void **state)
+TEST(waiting_steps_can_be_cancelled)
 {
     record *running = NULL, *waiting = NULL, *last = NULL;
 
@@ -395,7 +395,7 @@ static void *free_it(void *arg)
 }
 
 /* Each step ends once: those that run as usual, those that wait as STOPPED. */
-static void the_end_waits_for_what_runs(void **state)
+TEST(the_end_waits_for_what_runs)
 {
     pthread_t ending;
     unsigned stopped = 0;
@@ -422,20 +422,4 @@ static void the_end_waits_for_what_runs(void **state)
         assert_int_equal(owners[i].count, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_are_libcryptos),
-        cmocka_unit_test(refusals_are_libcryptos),
-        cmocka_unit_test(an_owners_steps_keep_their_order),
-        cmocka_unit_test(owners_take_turns),
-        cmocka_unit_test(nobody_saves_up_turns),
-        cmocka_unit_test(no_owner_has_all_threads),
-        cmocka_unit_test(waiting_steps_are_bounded),
-        cmocka_unit_test(late_steps_do_not_begin),
-        cmocka_unit_test(waiting_steps_can_be_cancelled),
-        cmocka_unit_test(the_end_waits_for_what_runs),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -141,7 +141,7 @@ static void assert_refused(const char *expected)
     assert_refused_with(NULL, expected);
 }
 
-static void test_forms(void **state)
+TEST(test_forms)
 {
     BIO *bio = BIO_new(BIO_s_mem());
 
@@ -162,7 +162,7 @@ static void test_forms(void **state)
     assert_read(rsa, NULL);
 }
 
-static void test_types(void **state)
+TEST(test_types)
 {
     EVP_PKEY *keys[] = {
         vault_keys_make("RSA-PSS", 1024, 2),
@@ -204,7 +204,7 @@ static EVP_PKEY *large_key(int bits)
     return key;
 }
 
-static void test_large(void **state)
+TEST(test_large)
 {
     static const int bits[] = {4096, 8192, 16384};
     static warprsa_key_numbers numbers;
@@ -225,7 +225,7 @@ static void test_large(void **state)
     }
 }
 
-static void test_sizes_refused(void **state)
+TEST(test_sizes_refused)
 {
     EVP_PKEY *small = vault_keys_make("RSA", 1023, 2);
     EVP_PKEY *large = large_key(16392);
@@ -240,7 +240,7 @@ static void test_sizes_refused(void **state)
     EVP_PKEY_free(large);
 }
 
-static void test_other_keys(void **state)
+TEST(test_other_keys)
 {
     EVP_PKEY *ec = EVP_EC_gen("P-256");
     BIO *bio = BIO_new(BIO_s_mem());
@@ -279,7 +279,7 @@ static void write_changed(rsa_number which, const char *number)
     rsa_numbers_free(&numbers);
 }
 
-static void test_wrong_numbers(void **state)
+TEST(test_wrong_numbers)
 {
     EVP_PKEY *key = NULL;
 
@@ -296,7 +296,7 @@ static void test_wrong_numbers(void **state)
     assert_refused("its numbers do not belong together, or its primes are");
 }
 
-static void test_odd_texts(void **state)
+TEST(test_odd_texts)
 {
     static const char *const texts[] = {
         "",
@@ -328,7 +328,7 @@ static void test_odd_texts(void **state)
     assert_refused("it has no key");
 }
 
-static void test_encrypted(void **state)
+TEST(test_encrypted)
 {
     BIO *bio = BIO_new(BIO_s_mem());
 
@@ -350,7 +350,7 @@ static void test_encrypted(void **state)
     assert_read(rsa, "secret");
 }
 
-static void test_kinds_of_files(void **state)
+TEST(test_kinds_of_files)
 {
     char why[400];
 
@@ -371,7 +371,7 @@ static void test_kinds_of_files(void **state)
     assert_int_equal(unlinkat(dir, "k.pem", AT_REMOVEDIR), 0);
 }
 
-static void test_huge_file(void **state)
+TEST(test_huge_file)
 {
     int fd = -1;
 
@@ -382,7 +382,7 @@ static void test_huge_file(void **state)
     assert_refused("it is longer than 65536 bytes");
 }
 
-static void test_modes(void **state)
+TEST(test_modes)
 {
     static const struct {
         mode_t mode;
@@ -403,7 +403,7 @@ static void test_modes(void **state)
     }
 }
 
-static void test_owners(void **state)
+TEST(test_owners)
 {
     char why[400];
     EVP_PKEY *key = NULL;
@@ -438,7 +438,7 @@ static void test_owners(void **state)
 }
 
 /* An access control list, as setfacl -m u:STRANGER:r makes it. */
-static void test_access_lists(void **state)
+TEST(test_access_lists)
 {
     struct {
         uint32_t version;
@@ -501,7 +501,7 @@ static void assert_passphrase(const char *text, const char *expected)
     unlink(path);
 }
 
-static void test_passphrases(void **state)
+TEST(test_passphrases)
 {
     warprsa_trusted_file passphrase;
     char long_line[1025], why[400];
@@ -554,7 +554,7 @@ static void assert_certificates(const char *expected)
     assert_int_equal(unlinkat(dir, "k.crt", 0), 0);
 }
 
-static void test_certificates(void **state)
+TEST(test_certificates)
 {
     EVP_PKEY *other = vault_keys_make("RSA", 1024, 2);
     BIO *bio = BIO_new(BIO_s_mem());
@@ -585,7 +585,7 @@ static void test_certificates(void **state)
     EVP_PKEY_free(other);
 }
 
-static void test_directories(void **state)
+TEST(test_directories)
 {
     char path[100], why[400];
     int fd = warprsa_trusted_directory_open(directory, why, sizeof(why));
@@ -616,26 +616,4 @@ static void test_directories(void **state)
     assert_string_equal(why, "No such file or directory");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_sizes_refused),
-        cmocka_unit_test(test_other_keys),
-        cmocka_unit_test(test_wrong_numbers),
-        cmocka_unit_test(test_odd_texts),
-        cmocka_unit_test(test_encrypted),
-        cmocka_unit_test(test_kinds_of_files),
-        cmocka_unit_test(test_huge_file),
-        cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_owners),
-        cmocka_unit_test(test_access_lists),
-        cmocka_unit_test(test_passphrases),
-        cmocka_unit_test(test_certificates),
-        cmocka_unit_test(test_directories),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

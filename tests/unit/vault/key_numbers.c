@@ -53,7 +53,7 @@ static void assert_same_key(EVP_PKEY *key)
     EVP_PKEY_free(made);
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
     static const struct {
         unsigned bits, primes;
@@ -67,7 +67,7 @@ static void test_round_trip(void **state)
     }
 }
 
-static void test_for_engines(void **state)
+TEST(test_for_engines)
 {
     static warprsa_key_numbers numbers;
     EVP_PKEY *key = vault_keys_make("RSA", 1024, 2);
@@ -90,7 +90,7 @@ static void test_for_engines(void **state)
     EVP_PKEY_free(key);
 }
 
-static void test_not_for_engines(void **state)
+TEST(test_not_for_engines)
 {
     static const warprsa_private_key none;
     static warprsa_key_numbers numbers;
@@ -104,7 +104,7 @@ static void test_not_for_engines(void **state)
     EVP_PKEY_free(key);
 }
 
-static void test_pss(void **state)
+TEST(test_pss)
 {
     static warprsa_key_numbers numbers;
     EVP_PKEY *key = vault_keys_make("RSA-PSS", 1024, 2);
@@ -124,7 +124,7 @@ static void test_pss(void **state)
 }
 
 /* A key without primes, a public key, and one of another type. */
-static void test_lacking(void **state)
+TEST(test_lacking)
 {
     static const warprsa_key_numbers none;
     static warprsa_key_numbers numbers;
@@ -151,7 +151,7 @@ static void test_lacking(void **state)
 }
 
 /* Numbers from another process: lengths that lead out of the bytes. */
-static void test_unsound(void **state)
+TEST(test_unsound)
 {
     static warprsa_key_numbers sound, odd[10];
     EVP_PKEY *key = vault_keys_make("RSA", 1024, 2);
@@ -177,16 +177,4 @@ static void test_unsound(void **state)
     EVP_PKEY_free(key);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_for_engines),
-        cmocka_unit_test(test_not_for_engines),
-        cmocka_unit_test(test_pss),
-        cmocka_unit_test(test_lacking),
-        cmocka_unit_test(test_unsound),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -56,7 +56,7 @@ static void parse(warprsa_key_rules *rules, const char *text)
         fail_msg("%s", why);
 }
 
-static void test_each_word(void **state)
+TEST(test_each_word)
 {
     static const struct {
         const char *line;
@@ -117,7 +117,7 @@ static void test_each_word(void **state)
     }
 }
 
-static void test_each_digest(void **state)
+TEST(test_each_digest)
 {
     for (unsigned digest = 1; digest < WARPRSA_USE_DIGESTS; digest++) {
         warprsa_key_rules rules;
@@ -131,7 +131,7 @@ static void test_each_digest(void **state)
     }
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
     warprsa_key_rules rules;
 
@@ -245,14 +245,14 @@ static void assert_refused(const char *text, size_t bytes, const char *expected)
     assert_null(rules.of);
 }
 
-static void test_mistakes(void **state)
+TEST(test_mistakes)
 {
     for (size_t i = 0; i < COUNT(mistakes); i++)
         assert_refused(mistakes[i][0], strlen(mistakes[i][0]), mistakes[i][1]);
 }
 
 /* A mistake in the last line leaves nothing of the others. */
-static void test_mistake_refuses_all(void **state)
+TEST(test_mistake_refuses_all)
 {
     static const char text[] = "www user=alice sign padding=none\n"
                                "www user=alice,bob,carol sign padding=none\n";
@@ -260,7 +260,7 @@ static void test_mistake_refuses_all(void **state)
     assert_refused(text, strlen(text), "2:20: \"carol\"");
 }
 
-static void test_odd_bytes(void **state)
+TEST(test_odd_bytes)
 {
     static const char zero[] = "www user=al\0ice sign padding=none";
     static const char zero_name[] = "ww\0w user=alice sign padding=none";
@@ -288,7 +288,7 @@ static void test_odd_bytes(void **state)
     assert_string_equal(why, "k:1:2: ex");
 }
 
-static void test_machine_names(void **state)
+TEST(test_machine_names)
 {
     uint32_t id = 1;
 
@@ -400,7 +400,7 @@ static unsigned rules_for(const warprsa_key_rules *rules, const char *key,
     return count;
 }
 
-static void test_decisions(void **state)
+TEST(test_decisions)
 {
     warprsa_key_rules rules;
     const warprsa_key_rule *of[20];
@@ -423,7 +423,7 @@ static void test_decisions(void **state)
 }
 
 /* Without rules nothing is allowed to anybody. */
-static void test_no_rules(void **state)
+TEST(test_no_rules)
 {
     const warprsa_vault_user root = {.uid = 0};
 
@@ -440,7 +440,7 @@ static void test_no_rules(void **state)
 }
 
 /* A caller whose rate is used up by one rule asks for the next. */
-static void test_next_rule(void **state)
+TEST(test_next_rule)
 {
     static const char text[] = "k user=alice sign padding=none rate=1\n"
                                "k user=bob sign padding=none\n"
@@ -467,7 +467,7 @@ static void test_next_rule(void **state)
 }
 
 /* Rules from another process are those of a parser, or refused. */
-static void test_unsound_rules(void **state)
+TEST(test_unsound_rules)
 {
     static const warprsa_key_rule sound = {.key = "k",
                                            .who = WARPRSA_WHO_IDENTITY,
@@ -501,21 +501,4 @@ static void test_unsound_rules(void **state)
     warprsa_key_rules_free(&rules);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_word),
-        cmocka_unit_test(test_each_digest),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_mistake_refuses_all),
-        cmocka_unit_test(test_odd_bytes),
-        cmocka_unit_test(test_machine_names),
-        cmocka_unit_test(test_decisions),
-        cmocka_unit_test(test_no_rules),
-        cmocka_unit_test(test_next_rule),
-        cmocka_unit_test(test_unsound_rules),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -54,7 +54,7 @@ static bool is_sound(const warprsa_key_use *use)
     return warprsa_key_use_fault(use, MODULUS_BYTES) == NULL;
 }
 
-static void operations_and_paddings(void **state)
+TEST(operations_and_paddings)
 {
     for (unsigned operation = 0; operation < 256; operation++)
         for (unsigned padding = 0; padding < 256; padding++) {
@@ -110,7 +110,7 @@ static void try_digests(const warprsa_key_use *use)
     }
 }
 
-static void digests(void **state)
+TEST(digests)
 {
     each_kind(try_digests);
 }
@@ -133,7 +133,7 @@ static void try_lengths(const warprsa_key_use *use)
     }
 }
 
-static void lengths(void **state)
+TEST(lengths)
 {
     each_kind(try_lengths);
 }
@@ -153,7 +153,7 @@ static void try_salts(const warprsa_key_use *use)
     }
 }
 
-static void salts(void **state)
+TEST(salts)
 {
     each_kind(try_salts);
 }
@@ -170,7 +170,7 @@ static void try_tls_versions(const warprsa_key_use *use)
     assert_int_equal(is_sound(&other), tls);
 }
 
-static void tls_versions(void **state)
+TEST(tls_versions)
 {
     each_kind(try_tls_versions);
 }
@@ -193,12 +193,12 @@ static void try_labels(const warprsa_key_use *use)
     }
 }
 
-static void labels(void **state)
+TEST(labels)
 {
     each_kind(try_labels);
 }
 
-static void names(void **state)
+TEST(names)
 {
     for (unsigned i = 0; i < 256; i++) {
         const char *operation = warprsa_use_operation_name(i);
@@ -223,17 +223,4 @@ static void names(void **state)
     assert_int_equal(warprsa_use_operation_named("", 0), -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_and_paddings),
-        cmocka_unit_test(digests),
-        cmocka_unit_test(lengths),
-        cmocka_unit_test(salts),
-        cmocka_unit_test(tls_versions),
-        cmocka_unit_test(labels),
-        cmocka_unit_test(names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

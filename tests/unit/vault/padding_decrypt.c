@@ -240,7 +240,7 @@ static bool oaep(const padding_subject *subject, warprsa_key_use *use)
     return true;
 }
 
-static void oaep_of_each_digest(void **state)
+TEST(oaep_of_each_digest)
 {
     static const unsigned label_bytes[] = {0, 2, WARPRSA_USE_LABEL_BYTES_MAX};
     unsigned refused = 0;
@@ -415,7 +415,7 @@ static void pkcs1(const padding_subject *subject, unsigned length)
     }
 }
 
-static void pkcs1_right_and_wrong(void **state)
+TEST(pkcs1_right_and_wrong)
 {
     for (int i = 0; i < QUICK; i++) {
         const unsigned lengths[] = {0, 1, 48, all[i]->bytes - 11};
@@ -426,7 +426,7 @@ static void pkcs1_right_and_wrong(void **state)
 }
 
 /* Ciphertexts that nobody made. */
-static void random_ciphertexts(void **state)
+TEST(random_ciphertexts)
 {
     for (int i = 0; i < QUICK; i++)
         for (int j = 0; j < 20; j++) {
@@ -446,7 +446,7 @@ static void random_ciphertexts(void **state)
 }
 
 /* Not below the modulus: each padding has its errors. */
-static void too_large_ciphertexts(void **state)
+TEST(too_large_ciphertexts)
 {
     for (int i = 0; i < QUICK; i++)
         for (unsigned padding = WARPRSA_PADDING_NONE;
@@ -505,7 +505,7 @@ static void assert_random_secret(const padding_subject *subject,
     }
 }
 
-static void tls_versions(void **state)
+TEST(tls_versions)
 {
     static const struct {
         unsigned sent, client, alternative;
@@ -541,7 +541,7 @@ static void tls_versions(void **state)
         }
 }
 
-static void tls_wrong_paddings(void **state)
+TEST(tls_wrong_paddings)
 {
     for (int i = 0; i < QUICK; i++)
         for (int j = 1; j < CHANGES; j++) {
@@ -560,7 +560,7 @@ static void tls_wrong_paddings(void **state)
 }
 
 /* One byte more or less than a secret, with the version where it would be. */
-static void tls_wrong_lengths(void **state)
+TEST(tls_wrong_lengths)
 {
     for (unsigned length = 47; length <= 49; length += 2) {
         const warprsa_key_use use = tls_use(&usual, TLS_1_2, 0);
@@ -575,7 +575,7 @@ static void tls_wrong_lengths(void **state)
 }
 
 /* libcrypto's cipher refuses to work without a version. */
-static void tls_without_a_version(void **state)
+TEST(tls_without_a_version)
 {
     const warprsa_key_use use = tls_use(&usual, 0, 0);
     uint8_t ciphertext[BYTES_MAX] = {0};
@@ -587,7 +587,7 @@ static void tls_without_a_version(void **state)
 
 /* ---- the largest key, and many threads ---- */
 
-static void largest_key(void **state)
+TEST(largest_key)
 {
     warprsa_key_use use =
         oaep_use(&largest, WARPRSA_DIGEST_SHA256, WARPRSA_DIGEST_SHA256, 9);
@@ -644,7 +644,7 @@ static void *finish_many(void *arg)
     return (void *)wrong;
 }
 
-static void threads_share_a_key(void **state)
+TEST(threads_share_a_key)
 {
     pthread_t threads[THREADS];
     unsigned numbers[THREADS];
@@ -663,7 +663,7 @@ static void threads_share_a_key(void **state)
 }
 
 /* Without an outcome that it was told, the object computes nothing. */
-static void nothing_is_told(void **state)
+TEST(nothing_is_told)
 {
     uint8_t ciphertext[BYTES_MAX] = {0}, message[BYTES_MAX];
 
@@ -678,7 +678,7 @@ static void nothing_is_told(void **state)
 }
 
 /* A public key is none for the vault, nor is one of another kind. */
-static void other_keys_are_refused(void **state)
+TEST(other_keys_are_refused)
 {
     EVP_PKEY *elliptic = EVP_EC_gen("P-256");
     EVP_PKEY *public = NULL;
@@ -697,22 +697,4 @@ static void other_keys_are_refused(void **state)
     EVP_PKEY_free(elliptic);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(oaep_of_each_digest),
-        cmocka_unit_test(pkcs1_right_and_wrong),
-        cmocka_unit_test(random_ciphertexts),
-        cmocka_unit_test(too_large_ciphertexts),
-        cmocka_unit_test(tls_versions),
-        cmocka_unit_test(tls_wrong_paddings),
-        cmocka_unit_test(tls_wrong_lengths),
-        cmocka_unit_test(tls_without_a_version),
-        cmocka_unit_test(largest_key),
-        cmocka_unit_test(threads_share_a_key),
-        cmocka_unit_test(nothing_is_told),
-        cmocka_unit_test(other_keys_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -70,7 +70,7 @@ static unsigned errors_of(const warprsa_key_use *use, const uint8_t *message,
 }
 
 /* The control: BN_bin2bn() skips leading zeros one by one. */
-static void memcheck_finds_leading_zeros(void **state)
+TEST(memcheck_finds_leading_zeros)
 {
     unsigned errors[2];
 
@@ -92,7 +92,7 @@ static void memcheck_finds_leading_zeros(void **state)
     assert_true(errors[1] >= errors[0] + 20);
 }
 
-static void tls(void **state)
+TEST(tls)
 {
     warprsa_key_use use =
         use_of(WARPRSA_USE_DECRYPT, WARPRSA_PADDING_TLS, BYTES);
@@ -127,7 +127,7 @@ static void same_for_each_refusal(const warprsa_key_use *use, int right)
     }
 }
 
-static void pkcs1(void **state)
+TEST(pkcs1)
 {
     const warprsa_key_use use =
         use_of(WARPRSA_USE_DECRYPT, WARPRSA_PADDING_PKCS1, BYTES);
@@ -137,7 +137,7 @@ static void pkcs1(void **state)
     same_for_each_refusal(&use, RIGHT);
 }
 
-static void oaep(void **state)
+TEST(oaep)
 {
     warprsa_key_use use =
         use_of(WARPRSA_USE_DECRYPT, WARPRSA_PADDING_OAEP, BYTES);
@@ -148,14 +148,4 @@ static void oaep(void **state)
     same_for_each_refusal(&use, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memcheck_finds_leading_zeros),
-        cmocka_unit_test(tls),
-        cmocka_unit_test(pkcs1),
-        cmocka_unit_test(oaep),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

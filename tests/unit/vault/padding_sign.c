@@ -164,7 +164,7 @@ static unsigned digest_info(unsigned digest, const uint8_t *hash, uint8_t *out)
     return (unsigned)of->info_bytes + warprsa_use_digest_bytes(digest);
 }
 
-static void pkcs1_of_each_digest(void **state)
+TEST(pkcs1_of_each_digest)
 {
     for (int i = 0; i < ORDINARY; i++)
         for (unsigned digest = WARPRSA_DIGEST_MD5;
@@ -184,7 +184,7 @@ static void pkcs1_of_each_digest(void **state)
 }
 
 /* With no digest anything is signed that has room. */
-static void pkcs1_of_any_bytes(void **state)
+TEST(pkcs1_of_any_bytes)
 {
     uint8_t input[BYTES_MAX];
 
@@ -202,7 +202,7 @@ static void pkcs1_of_any_bytes(void **state)
     }
 }
 
-static void numbers_are_signed_as_they_are(void **state)
+TEST(numbers_are_signed_as_they_are)
 {
     for (int i = 0; i < 5; i++) {
         const unsigned bytes = ordinary[i]->bytes;
@@ -299,7 +299,7 @@ static void pss_of_each_salt(const padding_subject *subject, unsigned digest,
     }
 }
 
-static void pss_of_each_digest(void **state)
+TEST(pss_of_each_digest)
 {
     for (unsigned digest = WARPRSA_DIGEST_MD5;
          digest <= WARPRSA_DIGEST_SHA3_512; digest++) {
@@ -311,7 +311,7 @@ static void pss_of_each_digest(void **state)
     }
 }
 
-static void pss_of_the_largest_key(void **state)
+TEST(pss_of_the_largest_key)
 {
     warprsa_key_use use = use_of(WARPRSA_USE_SIGN, WARPRSA_PADDING_PSS, 32);
 
@@ -322,7 +322,7 @@ static void pss_of_the_largest_key(void **state)
 }
 
 /* OpenSSL 3.0 does not know this length. */
-static void pss_of_at_most_the_digest(void **state)
+TEST(pss_of_at_most_the_digest)
 {
     warprsa_key_use use = use_of(WARPRSA_USE_SIGN, WARPRSA_PADDING_PSS, 64);
 
@@ -334,7 +334,7 @@ static void pss_of_at_most_the_digest(void **state)
 }
 
 /* What the rules allow of a digest must be of that digest. */
-static void a_client_lies_about_the_digest(void **state)
+TEST(a_client_lies_about_the_digest)
 {
     uint8_t hash[64] = {0}, input[128], number[BYTES_MAX];
     warprsa_key_use use = use_of(WARPRSA_USE_SIGN, WARPRSA_PADDING_PKCS1, 0);
@@ -408,7 +408,7 @@ static void restricted(const pss_restrictions *restrictions)
     subject_free(&subject);
 }
 
-static void pss_keys_are_restricted(void **state)
+TEST(pss_keys_are_restricted)
 {
     restricted(&(pss_restrictions){NULL, NULL, -1});
     restricted(&(pss_restrictions){"SHA256", "SHA256", -1});
@@ -418,7 +418,7 @@ static void pss_keys_are_restricted(void **state)
 }
 
 /* Nor has an RSA-PSS key another padding, but for numbers as they are. */
-static void pss_keys_have_one_padding(void **state)
+TEST(pss_keys_have_one_padding)
 {
     padding_subject subject;
     uint8_t input[128] = {0}, number[BYTES_MAX];
@@ -448,19 +448,4 @@ static void pss_keys_have_one_padding(void **state)
     subject_free(&subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pkcs1_of_each_digest),
-        cmocka_unit_test(pkcs1_of_any_bytes),
-        cmocka_unit_test(numbers_are_signed_as_they_are),
-        cmocka_unit_test(pss_of_each_digest),
-        cmocka_unit_test(pss_of_the_largest_key),
-        cmocka_unit_test(pss_of_at_most_the_digest),
-        cmocka_unit_test(a_client_lies_about_the_digest),
-        cmocka_unit_test(pss_keys_are_restricted),
-        cmocka_unit_test(pss_keys_have_one_padding),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -92,7 +92,7 @@ static void use_key(const warprsa_padding_key *key)
                                  &errors);
 }
 
-static void a_freed_key_has_gone(void **state)
+TEST(a_freed_key_has_gone)
 {
     padding_subject subject;
     warprsa_padding_key *key = NULL;
@@ -116,11 +116,4 @@ static void a_freed_key_has_gone(void **state)
     subject_free(&subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_freed_key_has_gone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -86,7 +86,7 @@ static void assert_round_trip(void)
     assert_needs(size, length);
 }
 
-static void written_and_read(void **state)
+TEST(written_and_read)
 {
     char name[WARPRSA_KEY_NAME_SIZE] = {0};
     char socket[WARPRSA_REFERENCE_SOCKET_SIZE] = {0};
@@ -108,7 +108,7 @@ static bool name_is_valid(const char *name)
     return warprsa_key_name_is_valid(name, strlen(name));
 }
 
-static void names(void **state)
+TEST(names)
 {
     char name[WARPRSA_KEY_NAME_SIZE + 1] = {0};
 
@@ -135,7 +135,7 @@ static void assert_not_written(void)
                      0);
 }
 
-static void what_cannot_be_read_is_not_written(void **state)
+TEST(what_cannot_be_read_is_not_written)
 {
     make("a/b", "", 294);
     assert_not_written();
@@ -180,7 +180,7 @@ static size_t small_der(void)
     return sizeof(small);
 }
 
-static void bytes_as_documented(void **state)
+TEST(bytes_as_documented)
 {
     memset(&reference, 0, sizeof(reference));
     strcpy(reference.name, "www");
@@ -196,7 +196,7 @@ static void bytes_as_documented(void **state)
                              "-----END WARPRSA KEY REFERENCE-----\n");
 }
 
-static void cut_anywhere(void **state)
+TEST(cut_anywhere)
 {
     make("www", "/s", 294);
     for (size_t size = warprsa_reference_write(&reference, der, sizeof(der));
@@ -210,7 +210,7 @@ static void cut_anywhere(void **state)
     }
 }
 
-static void other_encodings(void **state)
+TEST(other_encodings)
 {
     assert_wrong(der, change(small_der(), 17, 0, "x"), "not one DER sequence");
     assert_wrong(der, change(small_der(), 1, 1, "\x81\x0f"),
@@ -240,7 +240,7 @@ static void other_encodings(void **state)
     assert_wrong(der, sizeof(small), "no name, or one that no key can have");
 }
 
-static void too_long(void **state)
+TEST(too_long)
 {
     static uint8_t long_one[WARPRSA_REFERENCE_SPKI_MAX + 64];
     const size_t key = WARPRSA_REFERENCE_SPKI_MAX + 1;
@@ -263,7 +263,7 @@ static const char *read_pem(const char *text)
 #define BEGIN_LINE "-----BEGIN WARPRSA KEY REFERENCE-----\n"
 #define END_LINE   "-----END WARPRSA KEY REFERENCE-----\n"
 
-static void forms_of_pem(void **state)
+TEST(forms_of_pem)
 {
     assert_null(read_pem(BEGIN_LINE "MA8CAQEwAQUMA3d3d4ACL3M=\n" END_LINE));
     assert_null(read_pem("-----BEGIN WARPRSA KEY REFERENCE-----\r\n"
@@ -280,7 +280,7 @@ static void forms_of_pem(void **state)
         "something after the line with END");
 }
 
-static void wrong_base64(void **state)
+TEST(wrong_base64)
 {
     static const char *const bodies[] = {
         "MA8CAQEwAQUMA3d3d4ACL3M",      /* no padding */
@@ -305,19 +305,4 @@ static void wrong_base64(void **state)
                         "not base64, or too long");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_and_read),
-        cmocka_unit_test(names),
-        cmocka_unit_test(what_cannot_be_read_is_not_written),
-        cmocka_unit_test(bytes_as_documented),
-        cmocka_unit_test(cut_anywhere),
-        cmocka_unit_test(other_encodings),
-        cmocka_unit_test(too_long),
-        cmocka_unit_test(forms_of_pem),
-        cmocka_unit_test(wrong_base64),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -122,7 +122,7 @@ static void read_keys(warprsa_vault *vault, const char *keys, const char *rules)
 
 static const char rules_of_alice[] = "* user=1001 sign padding=none\n";
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
     warprsa_vault *vault = vault_new();
     static const uint8_t none[WARPRSA_KEY_SPKI_BYTES];
@@ -138,7 +138,7 @@ static void test_empty(void **state)
     warprsa_vault_free(NULL);
 }
 
-static void test_find(void **state)
+TEST(test_find)
 {
     warprsa_vault *vault = vault_new();
     char name[WARPRSA_KEY_NAME_SIZE] = "";
@@ -183,7 +183,7 @@ static void test_find(void **state)
     warprsa_vault_free(vault);
 }
 
-static void test_readings(void **state)
+TEST(test_readings)
 {
     warprsa_vault *vault = vault_new();
     warprsa_vault_key *www = NULL, *now = NULL;
@@ -226,7 +226,7 @@ static void test_readings(void **state)
     warprsa_vault_free(vault);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
     warprsa_vault *vault = vault_new();
     warprsa_vault_key *www = NULL;
@@ -251,7 +251,7 @@ static void test_refusals(void **state)
 }
 
 /* Rules are by name: one key has one name. */
-static void test_twins(void **state)
+TEST(test_twins)
 {
     warprsa_vault *vault = vault_new();
     warprsa_vault_key *key = NULL;
@@ -269,7 +269,7 @@ static void test_twins(void **state)
     warprsa_vault_free(vault);
 }
 
-static void test_bad_names(void **state)
+TEST(test_bad_names)
 {
     static const char *const names[] = {"",    ".",    "../x", "a/b",
                                         "a b", "\x80", "-a"};
@@ -286,7 +286,7 @@ static void test_bad_names(void **state)
 }
 
 /* What could not be read changes nothing. */
-static void test_failed_readings(void **state)
+TEST(test_failed_readings)
 {
     warprsa_vault *vault = vault_new();
     warprsa_vault_reading reading;
@@ -325,7 +325,7 @@ static void test_failed_readings(void **state)
     warprsa_vault_free(vault);
 }
 
-static void test_certificates(void **state)
+TEST(test_certificates)
 {
     warprsa_vault *vault = vault_new();
     warprsa_vault_reading reading;
@@ -355,7 +355,7 @@ static void test_certificates(void **state)
 }
 
 /* The last release of a key that is gone wipes its numbers. */
-static void test_wiping(void **state)
+TEST(test_wiping)
 {
     static const warprsa_private_key none;
     warprsa_vault *vault = vault_new();
@@ -376,7 +376,7 @@ static void test_wiping(void **state)
     warprsa_vault_free(vault);
 }
 
-static void test_log_of_uses(void **state)
+TEST(test_log_of_uses)
 {
     const warprsa_vault_user host = {.identity = "dns:a", .pid = 1};
     warprsa_vault *vault = vault_new();
@@ -412,7 +412,7 @@ static void test_log_of_uses(void **state)
 }
 
 /* One user's denials do not fill the log. */
-static void test_log_budget(void **state)
+TEST(test_log_budget)
 {
     warprsa_vault *vault = vault_new();
     warprsa_vault_key *www = NULL;
@@ -434,7 +434,7 @@ static void test_log_budget(void **state)
 
 /* The type of an RSA-PSS key, and what it is restricted to, are known to what
  * pads for it. */
-static void test_pss_keys(void **state)
+TEST(test_pss_keys)
 {
     static const warprsa_padding_restrictions expected[] = {
         {.pss = true},
@@ -470,7 +470,7 @@ static void test_pss_keys(void **state)
 }
 
 /* A key signs, as libcrypto does, with an engine in between or not. */
-static void test_signing(void **state)
+TEST(test_signing)
 {
     const warprsa_key_use use = {.operation = WARPRSA_USE_SIGN,
                                  .padding = WARPRSA_PADDING_PSS,
@@ -501,7 +501,7 @@ static void test_signing(void **state)
 }
 
 /* A key with three primes is libcrypto's. */
-static void test_no_engine(void **state)
+TEST(test_no_engine)
 {
     static warprsa_key_numbers of;
     EVP_PKEY *made = vault_keys_make("RSA", 1024, 3);
@@ -546,7 +546,7 @@ static void ignore_line(void *arg, int level, const char *line)
 {
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
     static const char *const readings[] = {"www=0", "www=1 ca=0", "ca=1", ""};
     warprsa_vault *vault = warprsa_vault_new(ignore_line, NULL);
@@ -565,25 +565,4 @@ static void test_threads(void **state)
     warprsa_vault_free(vault);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_readings),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_twins),
-        cmocka_unit_test(test_bad_names),
-        cmocka_unit_test(test_failed_readings),
-        cmocka_unit_test(test_certificates),
-        cmocka_unit_test(test_wiping),
-        cmocka_unit_test(test_log_of_uses),
-        cmocka_unit_test(test_log_budget),
-        cmocka_unit_test(test_pss_keys),
-        cmocka_unit_test(test_signing),
-        cmocka_unit_test(test_no_engine),
-        cmocka_unit_test(test_threads),
-    };
-
-    return cmocka_run_group_tests(tests, make_keys, free_keys);
-}
+RUN_TESTS(make_keys, free_keys)

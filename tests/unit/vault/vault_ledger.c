@@ -72,7 +72,7 @@ static unsigned allowed_at(warprsa_vault_ledger *ledger,
     return allowed;
 }
 
-static void test_rate(void **state)
+TEST(test_rate)
 {
     warprsa_key_rules rules;
     warprsa_vault_ledger *ledger =
@@ -97,7 +97,7 @@ static void test_rate(void **state)
 }
 
 /* A second line that allows the use has a rate of its own, or none. */
-static void test_rates_of_lines(void **state)
+TEST(test_rates_of_lines)
 {
     warprsa_key_rules rules;
     warprsa_vault_ledger *ledger =
@@ -115,7 +115,7 @@ static void test_rates_of_lines(void **state)
 }
 
 /* A user who is named by number and by a group of the same line. */
-static void test_rate_of_user_and_group(void **state)
+TEST(test_rate_of_user_and_group)
 {
     const warprsa_vault_user user = {.uid = ALICE, .gid = 2001};
     warprsa_key_rules rules;
@@ -160,7 +160,7 @@ static sums sum_of(warprsa_vault_ledger *ledger, bool changed)
     return s;
 }
 
-static void test_accounts(void **state)
+TEST(test_accounts)
 {
     const warprsa_vault_user host = {.uid = ALICE, .identity = "dns:a"};
     const warprsa_vault_user other_host = {.uid = ALICE, .identity = "dns:b"};
@@ -195,7 +195,7 @@ static void test_accounts(void **state)
 }
 
 /* Strangers without number share an account, and take none of another's. */
-static void test_strangers(void **state)
+TEST(test_strangers)
 {
     warprsa_key_rules rules;
     warprsa_vault_ledger *ledger =
@@ -219,7 +219,7 @@ static void test_strangers(void **state)
 }
 
 /* More users than accounts: their uses are counted, too. */
-static void test_many_users(void **state)
+TEST(test_many_users)
 {
     const unsigned most = 4096, users = most + 10;
     warprsa_key_rules rules;
@@ -240,7 +240,7 @@ static void test_many_users(void **state)
     warprsa_key_rules_free(&rules);
 }
 
-static void test_describe(void **state)
+TEST(test_describe)
 {
     static const char expected[] =
         "sign padding=pkcs1,pss digest=sha256,sha384 rate=7; "
@@ -275,17 +275,4 @@ static void test_describe(void **state)
     warprsa_key_rules_free(&rules);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rate),
-        cmocka_unit_test(test_rates_of_lines),
-        cmocka_unit_test(test_rate_of_user_and_group),
-        cmocka_unit_test(test_accounts),
-        cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_many_users),
-        cmocka_unit_test(test_describe),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

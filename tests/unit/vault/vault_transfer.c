@@ -175,7 +175,7 @@ static bool has_key(const char *name)
     return key != NULL;
 }
 
-static void test_files(void **state)
+TEST_IN(test_files, begin, end)
 {
     const warprsa_vault_user user = {.uid = 7};
     const warprsa_key_use use = {.operation = WARPRSA_USE_SIGN,
@@ -213,7 +213,7 @@ static void test_files(void **state)
     warprsa_vault_key_release(www);
 }
 
-static void test_mistakes(void **state)
+TEST_IN(test_mistakes, begin, end)
 {
     char expected[400];
 
@@ -257,7 +257,7 @@ static void test_mistakes(void **state)
 }
 
 /* Nobody receives: the reader ends. */
-static void test_no_receiver(void **state)
+TEST_IN(test_no_receiver, begin, end)
 {
     const warprsa_vault_files files = {keys_directory, "", ""};
 
@@ -267,7 +267,7 @@ static void test_no_receiver(void **state)
 }
 
 /* What the receiving process sends reaches nobody. */
-static void test_one_way(void **state)
+TEST_IN(test_one_way, begin, end)
 {
     assert_int_equal(send(ends[0], "x", 1, MSG_NOSIGNAL), -1);
     assert_int_equal(warprsa_vault_receive(&receiver),
@@ -299,7 +299,7 @@ static void assert_received(warprsa_vault_received expected)
 }
 
 /* A reader that dies, and the next. */
-static void test_starts_over(void **state)
+TEST_IN(test_starts_over, begin, end)
 {
     send_kind(WARPRSA_RECORD_BEGIN);
     send_key("www", pkeys[0]);
@@ -315,7 +315,7 @@ static void test_starts_over(void **state)
 }
 
 /* A key that is none is refused alone. */
-static void test_unsound_key(void **state)
+TEST_IN(test_unsound_key, begin, end)
 {
     send_kind(WARPRSA_RECORD_BEGIN);
     vault_keys_numbers(&record.numbers, pkeys[0]);
@@ -343,7 +343,7 @@ static void assert_malformed(const void *bytes, size_t size)
     assert_received(WARPRSA_VAULT_MALFORMED);
 }
 
-static void test_malformed(void **state)
+TEST_IN(test_malformed, begin, end)
 {
     static char bytes[2 * sizeof(warprsa_vault_record)];
     const size_t head = offsetof(warprsa_vault_record, numbers);
@@ -380,7 +380,7 @@ static void test_malformed(void **state)
     assert_received(WARPRSA_VAULT_MALFORMED);
 }
 
-static void test_malformed_pieces(void **state)
+TEST_IN(test_malformed_pieces, begin, end)
 {
     static const struct {
         uint32_t total, bytes;
@@ -418,16 +418,4 @@ static void test_malformed_pieces(void **state)
     assert_false(has_key("www"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_files),       TEST(test_mistakes),
-        TEST(test_no_receiver), TEST(test_one_way),
-        TEST(test_starts_over), TEST(test_unsound_key),
-        TEST(test_malformed),   TEST(test_malformed_pieces),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)
