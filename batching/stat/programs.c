@@ -175,6 +175,22 @@ static void collect_blocks(warprsa_programs *programs,
     }
 }
 
+/* Adds the accounts of keys of a process, if its user has few of them. */
+static void collect_accounts(warprsa_programs *programs,
+                             const warprsa_reading *reading)
+{
+    warprsa_user_seat *user =
+        warprsa_users_find(&programs->users, reading->user);
+
+    if (user->vaults >= WARPRSA_USER_VAULTS_MAX) {
+        user->left_out++;
+        return;
+    }
+    user->vaults++;
+    if (!warprsa_key_sums_add(&programs->keys, &reading->accounts, user))
+        programs->no_memory = true;
+}
+
 static void collect_process(void *arg, const warprsa_reading *reading)
 {
     warprsa_programs *programs = arg;
@@ -195,6 +211,8 @@ static void collect_process(void *arg, const warprsa_reading *reading)
             program->processes[state]++;
     }
     collect_blocks(programs, reading);
+    if (reading->has_accounts)
+        collect_accounts(programs, reading);
 }
 
 static uint64_t *looks_of(void *arg, uid_t user)
@@ -239,6 +257,7 @@ bool warprsa_programs_collect(warprsa_programs *programs, char *why,
     if (programs->live_count > 0)
         qsort(programs->live, programs->live_count, sizeof(*programs->live),
               compare);
+    warprsa_key_sums_merge(&programs->keys);
     return true;
 }
 
@@ -427,6 +446,7 @@ void warprsa_programs_free(warprsa_programs *programs)
 {
     free(programs->live);
     free(programs->list);
+    warprsa_key_sums_free(&programs->keys);
     programs->live = NULL;
     programs->list = NULL;
     programs->live_count = programs->live_size = 0;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "batching/queue/counters.h"
+#include "batching/stat/key_sums.h"
 #include "batching/stat/stats_reader.h"
 #include "batching/stat/users.h"
 
@@ -48,7 +49,8 @@ typedef struct warprsa_programs {
     uint64_t unreadable; /* processes that may not be looked at */
     warprsa_seen *live;
     size_t live_count, live_size;
-    bool no_memory; /* something is missing */
+    warprsa_key_sums keys; /* of live daemons */
+    bool no_memory;        /* something is missing */
 } warprsa_programs;
 
 /* Fills in every process of the machine. `programs` is all zeros before, and

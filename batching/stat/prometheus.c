@@ -359,6 +359,30 @@ static void write_devices(const warprsa_programs *programs, FILE *to)
     each_device(programs, write_device_times, &times, to);
 }
 
+/* Writes uses and denials of vault keys by key and user. */
+static void write_keys(const warprsa_key_sums *keys, FILE *to)
+{
+    describe(to, "warprsad_key_uses_total", "counter",
+             "Uses of a key of the vault that were allowed, by who asked");
+    for (size_t i = 0; i < keys->count; i++)
+        fprintf(to,
+                "warprsad_key_uses_total{user=\"%s\",key=\"%s\",by=\"%s\"} "
+                "%" PRIu64 "\n",
+                keys->list[i].user->label, keys->list[i].key, keys->list[i].by,
+                keys->list[i].uses);
+    describe(to, "warprsad_key_denials_total", "counter",
+             "Uses of a key of the vault that were denied, by who asked and "
+             "why");
+    for (size_t i = 0; i < keys->count; i++)
+        for (unsigned d = WARPRSA_DENIED_NO_KEY; d < WARPRSA_DENIALS; d++)
+            fprintf(to,
+                    "warprsad_key_denials_total{user=\"%s\",key=\"%s\","
+                    "by=\"%s\",reason=\"%s\"} %" PRIu64 "\n",
+                    keys->list[i].user->label, keys->list[i].key,
+                    keys->list[i].by, warprsa_denial_name((warprsa_denial)d),
+                    keys->list[i].denials[d]);
+}
+
 void warprsa_prometheus_write(const warprsa_programs *programs, FILE *to)
 {
     write_processes(programs, to);
@@ -368,4 +392,5 @@ void warprsa_prometheus_write(const warprsa_programs *programs, FILE *to)
     write_histograms(programs, to);
     write_words(programs, to);
     write_devices(programs, to);
+    write_keys(&programs->keys, to);
 }

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "batching/queue/counters.h"
+#include "batching/stat/key_sums.h"
 #include "batching/stat/programs.h"
 #include "batching/stat/prometheus.h"
 #include "batching/stat/stats_reader.h"
@@ -183,6 +184,43 @@ static void print_devices(const warprsa_counters *now,
     }
 }
 
+/* Prints a line for each key and user. */
+static void print_keys(const warprsa_key_accounts *accounts)
+{
+    warprsa_key_sum sum;
+
+    for (unsigned i = 0; i <= WARPRSA_KEY_ACCOUNTS_MAX; i++) {
+        if (!warprsa_key_sum_read(accounts, i, NULL, &sum))
+            continue;
+        printf("  key %s by %s: %" PRIu64 " uses", sum.key, sum.by, sum.uses);
+        for (unsigned d = WARPRSA_DENIED_NO_KEY; d < WARPRSA_DENIALS; d++)
+            if (sum.denials[d] != 0)
+                printf(", %" PRIu64 " denied (%s)", sum.denials[d],
+                       warprsa_denial_name((warprsa_denial)d));
+        printf("\n");
+    }
+}
+
+static void json_keys(const warprsa_key_accounts *accounts)
+{
+    warprsa_key_sum sum;
+    bool first = true;
+
+    printf(", \"keys_by_user\": [");
+    for (unsigned i = 0; i <= WARPRSA_KEY_ACCOUNTS_MAX; i++) {
+        if (!warprsa_key_sum_read(accounts, i, NULL, &sum))
+            continue;
+        printf("%s{\"key\": \"%s\", \"by\": \"%s\", \"uses\": %" PRIu64,
+               first ? "" : ", ", sum.key, sum.by, sum.uses);
+        for (unsigned d = WARPRSA_DENIED_NO_KEY; d < WARPRSA_DENIALS; d++)
+            printf(", \"denied_%s\": %" PRIu64,
+                   warprsa_denial_name((warprsa_denial)d), sum.denials[d]);
+        printf("}");
+        first = false;
+    }
+    printf("]");
+}
+
 static void json_counter(void *arg, const char *name, uint64_t value)
 {
     (void)arg;
@@ -227,6 +265,8 @@ static void print_json(const warprsa_reading *process, uid_t owner,
 #define LIST(name, bins, ...) json_list(#name, c->name, bins);
     WARPRSA_EACH_HISTOGRAM(LIST)
 #undef LIST
+    if (process->has_accounts)
+        json_keys(&process->accounts);
     printf("}");
 }
 
@@ -347,6 +387,8 @@ static void show_one(output *out, const warprsa_stats_reader *reader, pid_t pid)
     has_before = has_before && now.count == before.count &&
                  are_same(now.blocks, before.blocks, now.count);
     print_process(out, &now, has_before ? before.blocks : NULL);
+    if (now.has_accounts && !out->json)
+        print_keys(&now.accounts);
     if (now.found != WARPRSA_FOUND)
         print_why_not(&now);
 }

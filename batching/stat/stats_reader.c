@@ -7,7 +7,8 @@
  * of the process. If the process has closed that descriptor, the block is a
  * mapping of the same name. If the process could have no descriptor, the block
  * is a mapping of shared anonymous memory, whose name is always /dev/zero. Only
- * a fork hands such memory on, so it belongs to the process's user.
+ * a fork hands such memory on, so it belongs to the process's user. Accounts of
+ * keys are a memory file of another name, which has its descriptor open.
  *
  * Other users choose the names of their own files, and can have a process that
  * accepts descriptors open and map them. So a file's name says nothing without
@@ -29,9 +30,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define FILE_NAME   "/memfd:warprsa-counters"
-#define ANONYMOUS   "/dev/zero (deleted)"
-#define MODULE_NAME "/warprsa.so"
+#define FILE_NAME     "/memfd:warprsa-counters"
+#define ACCOUNTS_NAME "/memfd:" WARPRSA_KEY_ACCOUNTS_FILE
+#define ANONYMOUS     "/dev/zero (deleted)"
+#define MODULE_NAME   "/warprsa.so"
 
 enum {
     PATH_SIZE = 64,
@@ -210,24 +212,53 @@ static int open_memory_file(const search *s, int directory, const char *name,
     return fd;
 }
 
+static void consider_counters(search *s, int fd, uid_t maker)
+{
+    warprsa_counters block;
+
+    if (pread(fd, &block, sizeof(block), 0) == (ssize_t)sizeof(block))
+        consider(s, &block, true, maker);
+}
+
+/* Takes the accounts, if they are this process's own and of this version. */
+static void consider_accounts(search *s, int fd, uid_t maker)
+{
+    warprsa_key_accounts *accounts = &s->reading->accounts;
+    const size_t size = sizeof(*accounts);
+
+    maker = warprsa_subuids_owner(&s->reader->subuids, maker);
+    if (s->reading->has_accounts || !is_own(s, maker) ||
+        pread(fd, accounts, size, 0) != (ssize_t)size)
+        return;
+    s->reading->has_accounts =
+        memcmp(accounts->magic, warprsa_key_accounts_magic,
+               WARPRSA_KEY_ACCOUNTS_MAGIC) == 0 &&
+        accounts->version == warprsa_key_accounts_version() &&
+        accounts->pid == s->process->pid_inside;
+}
+
 static void consider_descriptor(search *s, int directory, const char *name)
 {
     char target[256];
-    warprsa_counters block;
     ssize_t n = readlinkat(directory, name, target, sizeof(target) - 1);
+    bool is_counters;
     uid_t maker;
     int fd;
 
     if (n < 0)
         return;
     target[n] = '\0';
-    if (strncmp(target, FILE_NAME, strlen(FILE_NAME)) != 0)
+    is_counters = strncmp(target, FILE_NAME, strlen(FILE_NAME)) == 0;
+    if (!is_counters &&
+        strncmp(target, ACCOUNTS_NAME, strlen(ACCOUNTS_NAME)) != 0)
         return;
     fd = open_memory_file(s, directory, name, &maker);
     if (fd < 0)
         return;
-    if (pread(fd, &block, sizeof(block), 0) == (ssize_t)sizeof(block))
-        consider(s, &block, true, maker);
+    if (is_counters)
+        consider_counters(s, fd, maker);
+    else
+        consider_accounts(s, fd, maker);
     close(fd);
 }
 
@@ -336,9 +367,11 @@ static warprsa_found look(search *s)
         return found_error(error);
     /* The number may have passed to another process or user while it was
      * read. */
-    if (s->reading->count + s->reading->foreign_count > 0 &&
+    if ((s->reading->count + s->reading->foreign_count > 0 ||
+         s->reading->has_accounts) &&
         !warprsa_process_is_same(s->process, &s->reader->subuids)) {
         s->reading->count = s->reading->foreign_count = 0;
+        s->reading->has_accounts = false;
         return WARPRSA_NO_PROCESS;
     }
     if (s->own > 0)
@@ -362,7 +395,7 @@ static void read_process(const warprsa_stats_reader *reader, pid_t pid,
     search s = {.reader = reader, .process = &process, .reading = reading};
 
     reading->pid = pid;
-    reading->cut = false;
+    reading->cut = reading->has_accounts = false;
     reading->count = reading->foreign_count = 0;
     strcpy(reading->command, "?");
     if (!warprsa_process_open(&process, pid, &reader->subuids)) {

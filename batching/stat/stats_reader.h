@@ -15,6 +15,7 @@
 
 #include "batching/queue/counters.h"
 #include "batching/stat/process.h"
+#include "batching/vault/wire/key_accounts.h"
 
 enum {
     WARPRSA_BLOCKS_MAX = 16, /* one for each library context */
@@ -61,6 +62,10 @@ typedef struct warprsa_reading {
      * others. */
     size_t foreign_count;
     uid_t foreign[WARPRSA_BLOCKS_MAX];
+    /* Accounts of keys, of the process's own user or root, in a memory file:
+     * the first that was found. */
+    bool has_accounts;
+    warprsa_key_accounts accounts;
 } warprsa_reading;
 
 void warprsa_stats_open(warprsa_stats_reader *reader);

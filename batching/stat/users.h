@@ -24,6 +24,7 @@ enum {
     /* What the processes of one user may add. */
     WARPRSA_USER_PROGRAMS_MAX = 16,   /* with a name; more are "other" */
     WARPRSA_USER_BLOCKS_MAX = 2048,   /* of counters, of live processes */
+    WARPRSA_USER_VAULTS_MAX = 4,      /* daemons with accounts of keys */
     WARPRSA_USER_LOOKS_MAX = 1 << 22, /* descriptors and mappings looked at */
     /* Users of any process at all. Further users are "other", and share its
      * looks. */
@@ -34,7 +35,7 @@ enum {
 typedef struct warprsa_user_seat {
     uid_t uid;
     char label[WARPRSA_USER_LABEL_SIZE]; /* nobody else's */
-    unsigned programs, blocks;           /* that it has */
+    unsigned programs, blocks, vaults;   /* that it has */
     uint64_t left_out; /* processes that were not read, or not all of */
     uint64_t foreign;  /* blocks of its making in others' processes */
 } warprsa_user_seat;

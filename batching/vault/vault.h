@@ -23,6 +23,7 @@
 #include "batching/vault/key_rules.h"
 #include "batching/vault/vault_ledger.h"
 #include "batching/vault/wire/denial.h"
+#include "batching/vault/wire/key_accounts.h"
 #include "batching/vault/wire/key_name.h"
 #include "batching/vault/wire/key_use.h"
 #include "gpu/engine.h"
@@ -34,6 +35,11 @@ typedef struct warprsa_vault_key warprsa_vault_key;
  * that is added, replaced, removed or refused and for denials (level 0), and
  * once a minute for uses (level 1). NULL: no memory. */
 warprsa_vault *warprsa_vault_new(warprsa_trace_fn log, void *log_arg);
+
+/* Has uses and denials counted in these accounts, too, where warprsa-stat sees
+ * them. They outlive the vault. Before keys come. */
+void warprsa_vault_show_accounts(warprsa_vault *vault,
+                                 warprsa_key_accounts *accounts);
 
 /* Wipes all keys. Each that was found must have been released. NULL: does
  * nothing. */

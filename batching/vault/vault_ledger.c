@@ -32,6 +32,7 @@ typedef struct pace {
 typedef struct account {
     LIST_ENTRY(account) link;
     warprsa_vault_account seen;
+    warprsa_key_account *shown; /* NULL: nowhere */
     pace *paces;
     unsigned pace_count;
     bool used, changed;
@@ -43,6 +44,7 @@ LIST_HEAD(bucket, account);
 struct warprsa_vault_ledger {
     pthread_mutex_t lock;
     char name[WARPRSA_KEY_NAME_SIZE];
+    warprsa_key_accounts *shown;    /* NULL: none */
     const warprsa_key_rule **rules; /* those for the name */
     unsigned rule_count;
     struct bucket buckets[BUCKETS];
@@ -50,7 +52,8 @@ struct warprsa_vault_ledger {
     account others;
 };
 
-warprsa_vault_ledger *warprsa_vault_ledger_new(const char *name)
+warprsa_vault_ledger *warprsa_vault_ledger_new(const char *name,
+                                               warprsa_key_accounts *shown)
 {
     warprsa_vault_ledger *ledger = calloc(1, sizeof(*ledger));
 
@@ -61,6 +64,7 @@ warprsa_vault_ledger *warprsa_vault_ledger_new(const char *name)
         return NULL;
     }
     snprintf(ledger->name, sizeof(ledger->name), "%s", name);
+    ledger->shown = shown;
     ledger->others.seen =
         (warprsa_vault_account){.key = ledger->name, .is_others = true};
     return ledger;
@@ -141,10 +145,28 @@ static bool is_of(const account *a, const warprsa_vault_user *user)
     return strcmp(user->identity, a->seen.identity) == 0;
 }
 
+/* Finds the row in which others see the account. */
+static void show_account(const warprsa_vault_ledger *ledger, account *a,
+                         bool is_allowed)
+{
+    char number[16];
+    const char *by = a->seen.identity;
+
+    if (ledger->shown == NULL)
+        return;
+    snprintf(number, sizeof(number), "%u", (unsigned)a->seen.uid);
+    if (a->seen.is_others)
+        by = WARPRSA_ACCOUNT_OTHER;
+    else if (by == NULL)
+        by = number;
+    a->shown =
+        warprsa_key_accounts_find(ledger->shown, ledger->name, by, is_allowed);
+}
+
 /* Makes an account for a user who is allowed something, or not. NULL: no
  * memory. */
 static account *add_account(warprsa_vault_ledger *ledger,
-                            const warprsa_vault_user *user)
+                            const warprsa_vault_user *user, bool is_allowed)
 {
     const char *identity = user->identity != NULL ? user->identity : "";
     account *a = calloc(1, sizeof(*a) + strlen(identity) + 1);
@@ -155,6 +177,7 @@ static account *add_account(warprsa_vault_ledger *ledger,
     a->seen.key = ledger->name;
     a->seen.uid = user->identity != NULL ? 0 : user->uid;
     a->seen.identity = user->identity != NULL ? a->identity : NULL;
+    show_account(ledger, a, is_allowed);
     LIST_INSERT_HEAD(&ledger->buckets[bucket_of(user)], a, link);
     ledger->accounts++;
     ledger->strangers++;
@@ -172,8 +195,12 @@ static account *account_of(warprsa_vault_ledger *ledger,
             return a;
     if (ledger->accounts < ACCOUNTS_MAX &&
         (is_allowed || ledger->strangers < STRANGERS_MAX))
-        a = add_account(ledger, user);
-    return a != NULL ? a : &ledger->others;
+        a = add_account(ledger, user, is_allowed);
+    if (a != NULL)
+        return a;
+    if (ledger->others.shown == NULL)
+        show_account(ledger, &ledger->others, true);
+    return &ledger->others;
 }
 
 /* NULL: no memory. */
@@ -237,6 +264,16 @@ static warprsa_denial decide(warprsa_vault_ledger *ledger,
     return WARPRSA_DENIED_RATE;
 }
 
+/* Counts where others see it. */
+static void count_shown(warprsa_key_account *shown, warprsa_denial denial)
+{
+    if (shown == NULL)
+        return;
+    atomic_fetch_add_explicit(
+        denial == WARPRSA_ALLOWED ? &shown->uses : &shown->denials[denial], 1,
+        memory_order_relaxed);
+}
+
 warprsa_denial warprsa_vault_ledger_decide(warprsa_vault_ledger *ledger,
                                            const warprsa_vault_user *user,
                                            const warprsa_key_use *use,
@@ -257,6 +294,7 @@ warprsa_denial warprsa_vault_ledger_decide(warprsa_vault_ledger *ledger,
             ledger->strangers--;
         a->seen.uses++;
     }
+    count_shown(a->shown, denial);
     a->used = a->changed = true;
     pthread_mutex_unlock(&ledger->lock);
     return denial;

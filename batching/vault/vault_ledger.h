@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "batching/vault/key_rules.h"
+#include "batching/vault/wire/key_accounts.h"
 
 typedef struct warprsa_vault_ledger warprsa_vault_ledger;
 
@@ -27,8 +28,10 @@ typedef struct warprsa_vault_account {
     uint64_t denials[WARPRSA_DENIALS];
 } warprsa_vault_account;
 
-/* Without rules: nothing is allowed. NULL: no memory. */
-warprsa_vault_ledger *warprsa_vault_ledger_new(const char *name);
+/* Without rules: nothing is allowed. All is counted in `shown`, too, which
+ * outlives the ledger (NULL: nowhere else). NULL: no memory. */
+warprsa_vault_ledger *warprsa_vault_ledger_new(const char *name,
+                                               warprsa_key_accounts *shown);
 
 /* NULL: does nothing. */
 void warprsa_vault_ledger_free(warprsa_vault_ledger *ledger);

@@ -35,6 +35,7 @@ typedef struct key_set {
 struct warprsa_vault {
     warprsa_trace_fn log;
     void *log_arg;
+    warprsa_key_accounts *accounts; /* NULL: none */
     pthread_mutex_t lock;
     key_set keys;
     /* One for each name that ever had a key, in the order of names. */
@@ -109,6 +110,12 @@ warprsa_vault *warprsa_vault_new(warprsa_trace_fn log, void *log_arg)
     locks_free(vault);
     free(vault);
     return NULL;
+}
+
+void warprsa_vault_show_accounts(warprsa_vault *vault,
+                                 warprsa_key_accounts *accounts)
+{
+    vault->accounts = accounts;
 }
 
 void warprsa_vault_free(warprsa_vault *vault)
@@ -417,7 +424,7 @@ static bool find_ledgers(change *c, warprsa_vault *vault,
             key->ledger = reading->keys[i - 1]->ledger;
         if (key->ledger != NULL)
             continue;
-        key->ledger = warprsa_vault_ledger_new(key->name);
+        key->ledger = warprsa_vault_ledger_new(key->name, vault->accounts);
         if (key->ledger == NULL)
             return false;
         c->ledgers[c->ledger_count++] = key->ledger;

@@ -10,20 +10,21 @@
 
 #include <stdint.h>
 
-/* X(ID, TEXT). A text completes "key www: ". The order is that of the decision:
- * what no line allows as a whole is denied for the last of these that some line
- * reached. */
+/* X(ID, NAME, TEXT). The name is for counters; the text completes "key www: ".
+ * The order is that of the decision: what no line allows as a whole is denied
+ * for the last of these that some line reached. */
 #define WARPRSA_EACH_DENIAL(X)                                                 \
-    X(NO_KEY, "the vault has no such key")                                     \
-    X(USER, "keys.conf allows this user nothing with it")                      \
-    X(OPERATION, "keys.conf does not allow this user the operation")           \
-    X(PADDING, "keys.conf does not allow this user the padding")               \
-    X(DIGEST, "keys.conf does not allow this user the digest")                 \
-    X(RATE, "this user has used up its rate")
+    X(NO_KEY, no_key, "the vault has no such key")                             \
+    X(USER, user, "keys.conf allows this user nothing with it")                \
+    X(OPERATION, operation,                                                    \
+      "keys.conf does not allow this user the operation")                      \
+    X(PADDING, padding, "keys.conf does not allow this user the padding")      \
+    X(DIGEST, digest, "keys.conf does not allow this user the digest")         \
+    X(RATE, rate, "this user has used up its rate")
 
 typedef enum warprsa_denial {
     WARPRSA_ALLOWED = 0,
-#define DENIAL(id, text) WARPRSA_DENIED_##id,
+#define DENIAL(id, ...) WARPRSA_DENIED_##id,
     WARPRSA_EACH_DENIAL(DENIAL)
 #undef DENIAL
     WARPRSA_DENIALS
@@ -33,7 +34,7 @@ typedef enum warprsa_denial {
 static inline const char *warprsa_denial_text(uint32_t denial)
 {
     static const char *const texts[] = {"allowed",
-#define TEXT(id, text) text,
+#define TEXT(id, name, text) text,
                                         WARPRSA_EACH_DENIAL(TEXT)
 #undef TEXT
     };

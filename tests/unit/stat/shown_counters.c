@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <openssl/params.h>
@@ -20,10 +19,7 @@
 #include "bench/load/report.h"
 #include "provider/instance.h"
 #include "provider/status.h"
-/* The program's main() is called here. */
-#define main warprsa_stat_main
-#include "batching/stat/stat.c"
-#undef main
+#include "tests/unit/support/stat_output.h"
 
 enum {
     FIRST_VALUE = 1000, /* of row 0 */
@@ -179,35 +175,14 @@ static void read_text(const char *from)
     fclose(file);
 }
 
-/* Runs warprsa-stat on this process. */
-static void stat_this_process(char *option)
-{
-    char pid[16], *arguments[] = {"warprsa-stat", pid, option, NULL};
-    pid_t child;
-    int status;
-
-    make_path();
-    snprintf(pid, sizeof(pid), "%d", (int)getpid());
-    fflush(NULL);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0)
-        _exit(freopen(path, "w", stdout) == NULL
-                  ? EXIT_FAILURE
-                  : warprsa_stat_main(option != NULL ? 3 : 2, arguments));
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    read_text(path);
-    unlink(path);
-}
-
 TEST(by_warprsa_stat)
 {
-    stat_this_process(NULL);
-    expect_all(text, "\n  %-18s %u\n");
-    stat_this_process("--json");
-    expect_all(text, " \"%s\": %u,");
-#define LIST(name, ...) assert_non_null(strstr(text, " \"" #name "\": ["));
+    const char *json;
+
+    expect_all(stat_this_process(NULL), "\n  %-18s %u\n");
+    json = stat_this_process("--json");
+    expect_all(json, " \"%s\": %u,");
+#define LIST(name, ...) assert_non_null(strstr(json, " \"" #name "\": ["));
     WARPRSA_EACH_HISTOGRAM(LIST)
 #undef LIST
 }

@@ -40,7 +40,7 @@ static void parse(warprsa_key_rules *rules, const char *text)
 static warprsa_vault_ledger *ledger_new(warprsa_key_rules *rules,
                                         const char *text)
 {
-    warprsa_vault_ledger *ledger = warprsa_vault_ledger_new("www");
+    warprsa_vault_ledger *ledger = warprsa_vault_ledger_new("www", NULL);
 
     assert_non_null(ledger);
     parse(rules, text);
@@ -192,6 +192,50 @@ TEST(test_accounts)
     assert_int_equal(sum_of(ledger, false).denials, 4);
     warprsa_vault_ledger_free(ledger);
     warprsa_key_rules_free(&rules);
+}
+
+static const warprsa_key_account *shown(warprsa_key_accounts *accounts,
+                                        const char *by)
+{
+    return warprsa_key_accounts_find(accounts, "www", by, false);
+}
+
+/* What others see goes on when a new process begins with a new ledger. */
+TEST(test_shown_accounts)
+{
+    static const char text[] =
+        "www user=1001 identity=dns:a sign padding=none\n";
+    const warprsa_vault_user host = {.uid = ALICE, .identity = "dns:a"};
+    warprsa_key_accounts *accounts = warprsa_key_accounts_new();
+    warprsa_key_rules rules;
+
+    assert_non_null(accounts);
+    parse(&rules, text);
+    for (unsigned process = 1; process <= 2; process++) {
+        warprsa_vault_ledger *ledger =
+            warprsa_vault_ledger_new("www", accounts);
+
+        assert_non_null(ledger);
+        assert_true(warprsa_vault_ledger_set_rules(ledger, &rules));
+        assert_decision(ledger, &alice, &sign, MS, WARPRSA_ALLOWED);
+        assert_decision(ledger, &alice, &sign, MS, WARPRSA_ALLOWED);
+        assert_decision(ledger, &alice, &decrypt, MS, WARPRSA_DENIED_OPERATION);
+        assert_decision(ledger, &host, &sign, MS, WARPRSA_ALLOWED);
+        assert_decision(ledger, &bob, &sign, MS, WARPRSA_DENIED_USER);
+        assert_int_equal(shown(accounts, "1001")->uses, 2 * process);
+        assert_int_equal(
+            shown(accounts, "1001")->denials[WARPRSA_DENIED_OPERATION],
+            process);
+        assert_int_equal(shown(accounts, "dns:a")->uses, process);
+        assert_int_equal(shown(accounts, "1002")->uses, 0);
+        assert_int_equal(shown(accounts, "1002")->denials[WARPRSA_DENIED_USER],
+                         process);
+        assert_int_equal(accounts->allowed_taken, 2);
+        assert_int_equal(accounts->denied_taken, 1);
+        warprsa_vault_ledger_free(ledger);
+    }
+    warprsa_key_rules_free(&rules);
+    warprsa_key_accounts_free(accounts);
 }
 
 /* Strangers without number share an account, and take none of another's. */
