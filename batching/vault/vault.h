@@ -83,6 +83,10 @@ void warprsa_vault_describe(warprsa_vault_key *key,
                             const warprsa_vault_user *user, char *text,
                             size_t size);
 
+/* Whether it has taken a reading yet. Until then nobody can tell which keys
+ * there are. Any thread. */
+bool warprsa_vault_is_filled(const warprsa_vault *vault);
+
 /* Changes whenever keys were removed or replaced. Any thread. */
 uint64_t warprsa_vault_generation(const warprsa_vault *vault);
 bool warprsa_vault_key_is_removed(const warprsa_vault_key *key);

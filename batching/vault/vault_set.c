@@ -44,6 +44,7 @@ struct warprsa_vault {
     warprsa_key_rules rules;
     bool has_rules;
     _Atomic uint64_t generation;
+    atomic_bool filled;
     warprsa_vault_means means;
     warprsa_log_budgets budgets;
 };
@@ -242,6 +243,11 @@ size_t warprsa_vault_key_certificates(warprsa_vault_key *key, char *pem,
         memcpy(pem, key->certificates, bytes < size ? bytes : size);
     pthread_mutex_unlock(&key->vault->lock);
     return bytes;
+}
+
+bool warprsa_vault_is_filled(const warprsa_vault *vault)
+{
+    return atomic_load(&vault->filled);
 }
 
 uint64_t warprsa_vault_generation(const warprsa_vault *vault)
@@ -637,10 +643,12 @@ bool warprsa_vault_replace(warprsa_vault *vault, warprsa_vault_reading *reading)
 
     pthread_mutex_lock(&vault->lock);
     ok = replace_keys(vault, reading);
-    if (ok)
+    if (ok) {
         replace_rules(vault, reading);
-    else
+        atomic_store(&vault->filled, true);
+    } else {
         say(vault, 0, "no memory for the keys: all stay as they were");
+    }
     pthread_mutex_unlock(&vault->lock);
     warprsa_vault_reading_free(reading);
     return ok;

@@ -114,6 +114,8 @@ const char *warprsa_lookups_reply(warprsa_vault *vault, int socket,
         return "it broke the protocol: the name of a key";
     if (is_unread(socket))
         return "it broke the protocol: it asks before it has read the answer";
+    if (vault != NULL && !warprsa_vault_is_filled(vault))
+        return "the keys have not been read yet";
     warprsa_peer_find(&peer, socket, sender);
     warprsa_peer_user(&peer, "", &user);
     if (vault != NULL)

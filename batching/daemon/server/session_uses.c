@@ -63,12 +63,17 @@ static ending no_key(const warprsa_session *s, const warprsa_session_key *key)
 static ending begin(warprsa_session *s, uint32_t slot, warprsa_session_key *key,
                     warprsa_session_use **use)
 {
-    warprsa_vault_key *of = warprsa_session_find_key(s, key);
+    const warprsa_vault *vault = s->context->config.vault;
+    warprsa_vault_key *of = NULL;
     warprsa_vault_user user;
     warprsa_key_use header;
     warprsa_denial denial;
 
-    if (of == NULL || s->context->config.uses == NULL)
+    /* After a start the keys may come later than the clients. */
+    if (vault != NULL && !warprsa_vault_is_filled(vault))
+        return later;
+    of = warprsa_session_find_key(s, key);
+    if (of == NULL)
         return no_key(s, key);
     warprsa_shm_copy_header(&s->shm, slot, &header);
     if (warprsa_key_use_fault(&header, key->bytes) != NULL)

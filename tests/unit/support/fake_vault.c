@@ -51,6 +51,7 @@ warprsa_vault *fake_vault_reset(unsigned count)
     assert_int_equal(fake_vault_references(), 0);
     fake_vault.denial = fake_vault.unknown_before = 0;
     fake_vault.compute_full = fake_vault.slow = fake_vault.bad = false;
+    fake_vault.empty = false;
     fake_vault.uses = fake_vault.denials = fake_vault.late = 0;
     fake_vault.computed = fake_vault.finished = 0;
     memset(&vault, 0, sizeof(vault));
@@ -99,7 +100,7 @@ warprsa_vault_key *
 warprsa_vault_find(warprsa_vault *v,
                    const uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES])
 {
-    for (unsigned i = 0; i < v->count; i++)
+    for (unsigned i = 0; i < v->count && !fake_vault.empty; i++)
         if (!v->keys[i].removed && memcmp(v->keys[i].spki_sha256, spki_sha256,
                                           WARPRSA_KEY_SPKI_BYTES) == 0) {
             warprsa_vault_key_hold(&v->keys[i]);
@@ -110,7 +111,7 @@ warprsa_vault_find(warprsa_vault *v,
 
 warprsa_vault_key *warprsa_vault_find_name(warprsa_vault *v, const char *name)
 {
-    for (unsigned i = 0; i < v->count; i++)
+    for (unsigned i = 0; i < v->count && !fake_vault.empty; i++)
         if (!v->keys[i].removed && strcmp(v->keys[i].name, name) == 0) {
             warprsa_vault_key_hold(&v->keys[i]);
             return &v->keys[i];
@@ -175,6 +176,11 @@ void warprsa_vault_describe(warprsa_vault_key *key,
                             size_t size)
 {
     snprintf(text, size, "anything with %s", key->name);
+}
+
+bool warprsa_vault_is_filled(const warprsa_vault *v)
+{
+    return !fake_vault.empty;
 }
 
 uint64_t warprsa_vault_generation(const warprsa_vault *v)

@@ -30,6 +30,7 @@ typedef struct fake_vault_state {
     atomic_uint late;           /* next tasks that are not begun in time */
     atomic_bool slow;           /* no finish() is quick */
     atomic_bool bad;            /* encode() and finish() fail */
+    atomic_bool empty;          /* it has taken no reading yet */
     /* What it saw. */
     atomic_uint uses, denials, computed, finished;
     pthread_mutex_t lock; /* of `user` */
