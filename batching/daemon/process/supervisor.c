@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/daemon/process/reader_process.h"
 #include "batching/daemon/process/systemd.h"
 
 enum {
@@ -31,9 +32,10 @@ enum {
 
 typedef struct supervisor {
     const warprsa_supervisor_config *config;
-    int signals;       /* a signalfd */
-    pid_t child;       /* the serving process; 0: none now */
-    int reports;       /* the socket it reports through; -1: none */
+    int signals; /* a signalfd */
+    pid_t child; /* the serving process; 0: none now */
+    int reports; /* the socket it reports through; -1: none */
+    warprsa_reader_process reader;
     bool killed;       /* it hung, and was sent SIGKILL */
     unsigned silent;   /* ticks since its last report */
     bool was_ready;    /* one of them, at any time */
@@ -68,8 +70,15 @@ __attribute__((format(printf, 2, 3))) static void say(const supervisor *s,
     s->config->log(s->config->log_arg, 0, line);
 }
 
+static void close_if_open(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Runs in the new process. */
-_Noreturn static void serve(const supervisor *s, pid_t parent, int reports[2])
+_Noreturn static void serve(const supervisor *s, pid_t parent,
+                            const int reports[2], int readings)
 {
     sigset_t child_ends;
 
@@ -79,10 +88,11 @@ _Noreturn static void serve(const supervisor *s, pid_t parent, int reports[2])
         _exit(EXIT_FAILURE);
     close(s->signals);
     close(reports[0]);
+    close_if_open(s->reader.socket);
     sigemptyset(&child_ends);
     sigaddset(&child_ends, SIGCHLD);
     sigprocmask(SIG_UNBLOCK, &child_ends, NULL);
-    exit(s->config->serve(s->config->arg, reports[1]));
+    exit(s->config->serve(s->config->arg, reports[1], readings));
 }
 
 /* When the next serving process is to be started. */
@@ -107,6 +117,7 @@ static void ended(supervisor *s, int status, const char *how)
         s->failures = 0;
     s->child = 0;
     s->ready_ns = 0;
+    warprsa_reader_process_close(&s->reader);
     if (s->stopping || !s->was_ready) {
         s->status = status;
         s->done = true;
@@ -123,32 +134,46 @@ static void ended(supervisor *s, int status, const char *how)
             : 0);
 }
 
+/* Runs what reads files, if it is wanted. */
+static void run_reader(supervisor *s)
+{
+    char why[160];
+
+    if (!s->stopping &&
+        !warprsa_reader_process_tick(&s->reader, why, sizeof(why)))
+        say(s, "%s", why);
+}
+
 static void start(supervisor *s)
 {
-    int reports[2] = {-1, -1};
+    int reports[2] = {-1, -1}, readings = -1;
     pid_t self = getpid();
     pid_t child = -1;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
-                   reports) == 0)
+                   reports) == 0 &&
+        warprsa_reader_process_open(&s->reader, &readings))
         child = fork();
     if (child == 0)
-        serve(s, self, reports);
+        serve(s, self, reports, readings);
     if (child < 0) {
         char how[80];
 
         snprintf(how, sizeof(how), "could not be started: %s", strerror(errno));
-        for (unsigned i = 0; i < 2; i++)
-            if (reports[i] >= 0)
-                close(reports[i]);
+        close_if_open(reports[0]);
+        close_if_open(reports[1]);
+        close_if_open(readings);
         ended(s, EXIT_FAILURE, how);
         return;
     }
     close(reports[1]);
+    close_if_open(readings);
     s->child = child;
     s->reports = reports[0];
     s->killed = false;
     s->silent = 0;
+    warprsa_reader_process_ask(&s->reader);
+    run_reader(s);
 }
 
 /* Takes a report and tells systemd. */
@@ -202,6 +227,8 @@ static void take_signals(supervisor *s)
     while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         if (info.ssi_signo == SIGHUP) {
             s->config->reload(s->config->arg);
+            warprsa_reader_process_ask(&s->reader);
+            run_reader(s);
             if (s->child != 0)
                 (void)kill(s->child, SIGHUP);
         } else if (info.ssi_signo != SIGCHLD && !s->stopping) {
@@ -222,8 +249,15 @@ static void reap(supervisor *s)
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        char how[80];
+        char how[160];
 
+        if (warprsa_reader_process_ended(&s->reader, pid, status, how,
+                                         sizeof(how))) {
+            if (how[0] != '\0')
+                say(s, "%s", how);
+            else /* with a reading that was asked for meanwhile */
+                run_reader(s);
+        }
         if (pid != s->child)
             continue;
         take_reports(s);
@@ -247,6 +281,7 @@ static void tick(supervisor *s)
 {
     if (!s->killed)
         warprsa_systemd_notify("WATCHDOG=1");
+    run_reader(s);
     if (s->child == 0 || s->stopping || s->killed)
         return;
     if (++s->silent * s->tick_ms <= s->config->hang_ms)
@@ -317,6 +352,7 @@ int warprsa_supervise(const warprsa_supervisor_config *config)
                                    : TICK_MS};
     sigset_t mine;
 
+    warprsa_reader_process_init(&s.reader, config->read, config->arg);
     sigemptyset(&mine);
     sigaddset(&mine, SIGTERM);
     sigaddset(&mine, SIGINT);
@@ -329,6 +365,7 @@ int warprsa_supervise(const warprsa_supervisor_config *config)
     }
     while (!s.done)
         step(&s);
+    warprsa_reader_process_close(&s.reader);
     close(s.signals);
     return s.status;
 }

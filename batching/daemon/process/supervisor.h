@@ -10,7 +10,8 @@
  *
  * The supervisor has one thread, opens no device, uses no libcrypto and reads
  * nothing of a client. From the serving process it takes reports of a fixed
- * size.
+ * size. Files that the serving process may not open are read by one more
+ * process (reader_process.h).
  */
 #ifndef WARPRSA_BATCHING_DAEMON_PROCESS_SUPERVISOR_H
 #define WARPRSA_BATCHING_DAEMON_PROCESS_SUPERVISOR_H
@@ -36,10 +37,14 @@ typedef struct warprsa_report {
 
 typedef struct warprsa_supervisor_config {
     /* Runs in a new process, which ends with the returned status. It sends
-     * reports through the socket `reports`. SIGTERM, SIGINT and SIGHUP are
-     * blocked, and this function has to take them; all other signals are as
-     * they were. */
-    int (*serve)(void *arg, int reports);
+     * reports through the socket `reports`. From the socket `readings` it
+     * receives what read() sends; -1: there is no read(). SIGTERM, SIGINT and
+     * SIGHUP are blocked, and this function has to take them; all other signals
+     * are as they were. */
+    int (*serve)(void *arg, int reports, int readings);
+    /* Runs in a process of its own (reader_process.h) for each new serving
+     * process, and again with each SIGHUP. NULL: there is nothing to read. */
+    int (*read)(void *arg, int socket);
     /* SIGHUP: runs in the supervisor, before the serving process gets it. */
     void (*reload)(void *arg);
     void *arg;

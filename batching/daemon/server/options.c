@@ -38,33 +38,41 @@ static warprsa_option_table table(void)
                 "those whose OpenSSL uses the provider warprsa with mode = "
                 "daemon.\n",
         .foot = "SIGHUP reads it again: limits on clients, and other hosts to\n"
-                "use, change at once, the rest at the next start. SIGTERM ends "
-                "the\n"
-                "daemon once it has answered what is under way. warprsa-stat "
-                "shows what\n"
-                "it does.\n",
+                "use, change at once, the rest at the next start. It also "
+                "reads the "
+                "keys\n"
+                "and their rules again. SIGTERM ends the daemon once it has "
+                "answered\n"
+                "what is under way. warprsa-stat shows what it does.\n",
         .options = rows,
         .count = warprsa_network_get() != NULL ? ALL : LOCAL,
     };
 }
 
-/* Whoever uses other hosts has to say who he is and whom he believes. */
+/* An option and one that it needs; both are paths or texts, empty: none. */
+typedef struct need {
+    const char *name, *value, *needed, *needed_value;
+} need;
+
+/* Whoever uses other hosts has to say who he is and whom he believes. Without
+ * rules nobody may use a key. */
 static bool is_complete(const warprsa_options *o, char *why, size_t why_size)
 {
-    const struct {
-        const char *name, *value;
-    } needs[] = {
-        {"tls_certificate", o->tls_certificate},
-        {"tls_key", o->tls_key},
-        {"tls_ca", o->tls_ca},
+    const need needs[] = {
+        {"remote_hosts", o->remote_hosts, "tls_certificate",
+         o->tls_certificate},
+        {"remote_hosts", o->remote_hosts, "tls_key", o->tls_key},
+        {"remote_hosts", o->remote_hosts, "tls_ca", o->tls_ca},
+        {"keys_directory", o->keys_directory, "keys_rules", o->keys_rules},
+        {"keys_rules", o->keys_rules, "keys_directory", o->keys_directory},
+        {"keys_passphrase_file", o->keys_passphrase_file, "keys_directory",
+         o->keys_directory},
     };
 
-    if (o->remote_hosts[0] == '\0')
-        return true;
     for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
-        if (needs[i].value[0] == '\0') {
-            snprintf(why, why_size, "remote_hosts: needs %s, too",
-                     needs[i].name);
+        if (needs[i].value[0] != '\0' && needs[i].needed_value[0] == '\0') {
+            snprintf(why, why_size, "%s: needs %s, too", needs[i].name,
+                     needs[i].needed);
             return false;
         }
     return true;

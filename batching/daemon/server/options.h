@@ -52,6 +52,12 @@
       "keys of one client")                                                    \
     X(NUMBER(1, WARPRSA_CLIENT_NOTIFIERS_MAX), client_notifiers, "16384",      \
       "async jobs' wait contexts of one client, a descriptor each")            \
+    X(PATH_OR_NONE(256), keys_directory, "none",                               \
+      "private keys that this daemon itself holds, NAME.pem each")             \
+    X(PATH_OR_NONE(256), keys_rules, "none",                                   \
+      "who may use these keys, and for what")                                  \
+    X(PATH_OR_NONE(256), keys_passphrase_file, "none",                         \
+      "the passphrase of those that are encrypted")                            \
     X(TEXT(64, "the name of a user"), gateway_user, WARPRSA_GATEWAY_USER,      \
       "who may be warprsad-gateway, beside this user; see there")              \
     X(NUMBER(0, 2), verbose, "1", "0: errors, 1: clients and devices, 2: all")

@@ -24,13 +24,17 @@
 #include "batching/daemon/process/supervisor.h"
 #include "batching/daemon/server/network.h"
 #include "batching/daemon/server/server.h"
+#include "batching/daemon/server/serving_vault.h"
 #include "batching/queue/counters.h"
 #include "batching/queue/engines.h"
 
 enum {
     POLL_MS = 100,
     REPORT_MS = 1000,
-    START_MS = 5000,   /* for the first device, before a reload goes on */
+    START_MS = 5000, /* for the first device, before a reload goes on */
+    /* For the keys of the vault, before clients are served. Later ones are
+     * asked to wait. */
+    FILL_MS = 5000,
     HEALTHY_MS = 5000, /* without a heartbeat of an event loop, at most */
     /* While another device works, a lost one is no reason to end earlier. */
     LEAST_LIFE_MS = 60000,
@@ -45,7 +49,8 @@ enum {
 
 typedef struct serving_state {
     warprsa_serving *serving;
-    int reports;
+    int reports, readings;
+    warprsa_serving_vault *vault; /* NULL: there is none */
     warprsa_queue *queue;
     warprsa_server *server;
     const warprsa_network *network; /* NULL: there is none */
@@ -187,11 +192,34 @@ static bool start_server(serving_state *s)
     };
     char why[200];
 
+    if (s->vault != NULL) {
+        config.vault = warprsa_serving_vault_of(s->vault);
+        config.uses = warprsa_serving_vault_uses(s->vault);
+        warprsa_serving_vault_wait(s->vault, FILL_MS);
+    }
     if (!find_gateway(s, &config.gateway_uid))
         return false;
     memcpy(config.listeners, serving->listeners, sizeof(config.listeners));
     s->server = warprsa_server_start(&config, why, sizeof(why));
     return s->server != NULL || complain(s, why);
+}
+
+/* Opens the vault. Its files are out of this process's sight before anything
+ * else is done. */
+static bool open_vault(serving_state *s)
+{
+    char why[400];
+
+    if (s->readings < 0)
+        return true;
+    if (!warprsa_serving_vault_hide(&s->serving->options, why, sizeof(why)))
+        return complain(s, why);
+    if (why[0] != '\0')
+        log_line(s, 0, why);
+    s->vault = warprsa_serving_vault_new(&s->serving->options, s->readings,
+                                         warprsa_serving_log, s->serving, why,
+                                         sizeof(why));
+    return s->vault != NULL || complain(s, why);
 }
 
 static bool start(serving_state *s)
@@ -206,7 +234,7 @@ static bool start(serving_state *s)
     if (why[0] != '\0')
         log_line(s, 0, why);
     warprsa_counters_restart(s->serving->counters);
-    return open_queue(s) && start_server(s);
+    return open_vault(s) && open_queue(s) && start_server(s);
 }
 
 static void log_counters(const serving_state *s)
@@ -226,6 +254,7 @@ static bool stop(serving_state *s)
 
     if (s->server != NULL)
         warprsa_server_stop(s->server);
+    warprsa_serving_vault_free(s->vault);
     if (s->queue != NULL) {
         ended = warprsa_queue_close(s->queue);
         log_counters(s);
@@ -409,6 +438,7 @@ static void watch(serving_state *s, const sigset_t *signals)
                               memory_order_relaxed);
         stop_if_no_device(s, state);
         warprsa_server_tick(s->server);
+        warprsa_serving_vault_tick(s->vault);
         warprsa_queue_trace_left_out(s->queue);
         trim(s);
         since_ms += POLL_MS;
@@ -420,10 +450,12 @@ static void watch(serving_state *s, const sigset_t *signals)
     }
 }
 
-int warprsa_serving_run(void *arg, int reports)
+int warprsa_serving_run(void *arg, int reports, int readings)
 {
-    serving_state s = {
-        .serving = arg, .reports = reports, .start_ns = warprsa_clock_ns()};
+    serving_state s = {.serving = arg,
+                       .reports = reports,
+                       .readings = readings,
+                       .start_ns = warprsa_clock_ns()};
     sigset_t signals;
     bool done;
 

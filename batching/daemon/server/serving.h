@@ -36,8 +36,9 @@ bool warprsa_serving_reload(warprsa_serving *serving, char *why,
 void warprsa_serving_log(void *arg, int level, const char *line);
 
 /* The whole life of the process. `arg` is the warprsa_serving, `reports` the
- * socket for warprsa_supervisor_report(). Returns the exit status, or calls
+ * socket for warprsa_supervisor_report(), `readings` the one from which the
+ * vault's keys come; -1: it has no vault. Returns the exit status, or calls
  * _exit() where a device could hold up exit(). */
-int warprsa_serving_run(void *arg, int reports);
+int warprsa_serving_run(void *arg, int reports, int readings);
 
 #endif

@@ -14,6 +14,7 @@
 #include "batching/daemon/process/supervisor.h"
 #include "batching/daemon/process/systemd.h"
 #include "batching/daemon/server/serving.h"
+#include "batching/daemon/server/serving_vault.h"
 #include "batching/queue/counters.h"
 
 enum {
@@ -57,10 +58,20 @@ static void reload(void *arg)
     (void)warprsa_serving_reload(arg, why, sizeof(why));
 }
 
+/* Runs in the process that reads the vault's files. */
+static int read_keys(void *arg, int socket)
+{
+    const warprsa_serving *serving = arg;
+
+    return warprsa_serving_vault_read(&serving->options, socket);
+}
+
 static int run(warprsa_serving *serving)
 {
     warprsa_supervisor_config config = {
         .serve = warprsa_serving_run,
+        .read = warprsa_serving_vault_is_wanted(&serving->options) ? read_keys
+                                                                   : NULL,
         .reload = reload,
         .arg = serving,
         .listeners = serving->listeners,

@@ -142,11 +142,12 @@ static void watch(gateway *g, const sigset_t *signals)
 }
 
 /* The serving process. */
-static int serve(void *arg, int reports)
+static int serve(void *arg, int reports, int readings)
 {
     gateway *g = arg;
     sigset_t signals;
 
+    (void)readings; /* it has no reader */
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
