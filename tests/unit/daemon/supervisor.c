@@ -3,7 +3,7 @@
  *
  * The supervisor with serving processes that are killed, hang, end again and
  * again, or never become ready, and a supervisor that is killed itself. Here a
- * serving process does what its number says.
+ * serving process does what its number says. Readers send their number to it.
  */
 #include "tests/unit/support/wait_until.h"
 
@@ -44,15 +44,48 @@ static struct {
     _Atomic pid_t pid[STARTS_MAX];
     _Atomic uint64_t start_ns[STARTS_MAX];
     _Atomic unsigned reloads, hangups; /* in the supervisor; below it */
+    _Atomic unsigned reads;            /* readers started */
+    _Atomic pid_t reader;              /* the last one */
+    _Atomic unsigned failures;         /* readers that are to fail yet */
+    atomic_bool held;                  /* readers wait */
+    _Atomic unsigned received;         /* by serving processes */
 } * shared;
 
 static pid_t supervisor;
+static bool has_reader;
 static unsigned hang_ms; /* HANG_MS where one is to hang */
 static int listener = -1, systemd = -1;
 
 /* ---- in the supervisor and below ---- */
 
-static int serve_until_told(int reports)
+static int read_files(void *arg, int socket)
+{
+    const unsigned number = atomic_fetch_add(&shared->reads, 1) + 1;
+
+    atomic_store(&shared->reader, getpid());
+    while (atomic_load(&shared->held))
+        usleep(1000);
+    if (atomic_load(&shared->failures) > 0) {
+        atomic_fetch_sub(&shared->failures, 1);
+        return EXIT_FAILURE;
+    }
+    return send(socket, &number, sizeof(number), 0) == sizeof(number)
+               ? EXIT_SUCCESS
+               : EXIT_FAILURE;
+}
+
+static void receive(int readings)
+{
+    unsigned number;
+    ssize_t got;
+
+    while ((got = recv(readings, &number, sizeof(number), MSG_DONTWAIT)) > 0)
+        atomic_fetch_add(&shared->received, 1);
+    if (got == 0) /* the supervisor has closed its end */
+        _exit(101);
+}
+
+static int serve_until_told(int reports, int readings)
 {
     const struct timespec poll = {0, 50000000};
     sigset_t signals;
@@ -67,11 +100,13 @@ static int serve_until_told(int reports)
             return EXIT_SUCCESS;
         if (caught == SIGHUP)
             atomic_fetch_add(&shared->hangups, 1);
+        if (readings >= 0)
+            receive(readings);
         warprsa_supervisor_report(reports, WARPRSA_REPORT_ALIVE, "");
     }
 }
 
-static int serve(void *arg, int reports)
+static int serve(void *arg, int reports, int readings)
 {
     unsigned number = atomic_load(&shared->starts);
 
@@ -87,7 +122,7 @@ static int serve(void *arg, int reports)
         _exit(EXIT_FAILURE);
     while (shared->does[number] == HANGS)
         pause();
-    _exit(serve_until_told(reports));
+    _exit(serve_until_told(reports, readings));
 }
 
 static void reload(void *arg)
@@ -125,6 +160,7 @@ static void supervise(void)
     const warprsa_supervisor_config config = {
         .serve = serve,
         .reload = reload,
+        .read = has_reader ? read_files : NULL,
         .listeners = &listener,
         .listeners_count = 1,
         .hang_ms = hang_ms,
@@ -182,6 +218,7 @@ static int setup(void **state)
     char name[64];
 
     hang_ms = LONG_MS;
+    has_reader = false;
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
@@ -312,6 +349,95 @@ TEST_IN(a_hangup_is_for_both, setup, teardown)
     WAIT_UNTIL(atomic_load(&shared->hangups) == 1);
     assert_int_equal(atomic_load(&shared->reloads), 1);
     (void)end_supervisor(SIGTERM);
+}
+
+/* ---- the reader ---- */
+
+static int setup_reader(void **state)
+{
+    const int status = setup(state);
+
+    has_reader = true;
+    return status;
+}
+
+static void assert_ends_well(void)
+{
+    const int status = end_supervisor(SIGTERM);
+
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+}
+
+/* Each serving process gets a reading, and one more with each hangup. */
+TEST_IN(it_reads_at_start_and_with_each_hangup, setup_reader, teardown)
+{
+    supervise();
+    WAIT_UNTIL(atomic_load(&shared->received) == 1);
+    assert_int_equal(kill(supervisor, SIGHUP), 0);
+    WAIT_UNTIL(atomic_load(&shared->received) == 2);
+    assert_int_equal(kill(serving(0), SIGKILL), 0);
+    (void)serving(1);
+    WAIT_UNTIL(atomic_load(&shared->received) == 3);
+    assert_int_equal(kill(supervisor, SIGHUP), 0);
+    WAIT_UNTIL(atomic_load(&shared->received) == 4);
+    assert_int_equal(atomic_load(&shared->reads), 4);
+    assert_int_equal(atomic_load(&shared->starts), 2);
+    assert_ends_well();
+}
+
+/* However many hangups come during a reading, one more follows it. */
+TEST_IN(a_hangup_during_a_reading, setup_reader, teardown)
+{
+    atomic_store(&shared->held, true);
+    supervise();
+    WAIT_UNTIL(atomic_load(&shared->reads) == 1);
+    for (unsigned i = 1; i <= 3; i++) {
+        assert_int_equal(kill(supervisor, SIGHUP), 0);
+        WAIT_UNTIL(atomic_load(&shared->reloads) == i);
+    }
+    assert_int_equal(atomic_load(&shared->reads), 1);
+    atomic_store(&shared->held, false);
+    WAIT_UNTIL(atomic_load(&shared->received) == 2);
+    assert_ends_well();
+    assert_int_equal(atomic_load(&shared->reads), 2);
+}
+
+TEST_IN(a_reader_that_fails_is_tried_again, setup_reader, teardown)
+{
+    atomic_store(&shared->failures, 2);
+    supervise();
+    WAIT_UNTIL(atomic_load(&shared->received) == 1);
+    assert_int_equal(atomic_load(&shared->reads), 3);
+    assert_int_equal(atomic_load(&shared->starts), 1);
+    assert_ends_well();
+}
+
+/* A reader whose serving process has ended sends nothing to the next one. */
+TEST_IN(a_reader_ends_with_its_serving_process, setup_reader, teardown)
+{
+    pid_t first;
+
+    atomic_store(&shared->held, true);
+    supervise();
+    WAIT_UNTIL(atomic_load(&shared->reads) == 1);
+    first = atomic_load(&shared->reader);
+    assert_int_equal(kill(serving(0), SIGKILL), 0);
+    (void)serving(1);
+    WAIT_UNTIL(is_gone(first));
+    atomic_store(&shared->held, false);
+    WAIT_UNTIL(atomic_load(&shared->received) == 1);
+    assert_ends_well();
+    assert_int_equal(atomic_load(&shared->reads), 2);
+}
+
+TEST_IN(a_killed_supervisor_leaves_no_reader, setup_reader, teardown)
+{
+    atomic_store(&shared->held, true);
+    supervise();
+    WAIT_UNTIL(atomic_load(&shared->reads) == 1);
+    (void)end_supervisor(SIGKILL);
+    WAIT_UNTIL(is_gone(atomic_load(&shared->reader)));
+    WAIT_UNTIL(is_gone(serving(0)));
 }
 
 RUN_TESTS(NULL, NULL)

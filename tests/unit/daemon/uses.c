@@ -365,6 +365,41 @@ TEST_IN(refused_for_now, begin, end)
     backend->key_release(key);
 }
 
+/* After a start the keys come later than the client: it asks again, and a
+ * question for a name is not answered yet. */
+TEST_IN(before_the_keys_have_come, begin, end)
+{
+    warprsa_backend_key *key = vault_key(KEY);
+    warprsa_client_use use;
+    warprsa_key_lookup lookup;
+    warprsa_key_message found;
+    char why[300];
+    unsigned refused = 0;
+
+    fake_vault.empty = true;
+    warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
+    while (refused < 3) {
+        const bool was_submitted = use.is_submitted;
+
+        assert_int_equal(warprsa_client_use_go_on(g.client, &use, 0, output),
+                         WARPRSA_USE_PENDING);
+        refused += was_submitted && !use.is_submitted;
+    }
+    assert_true(
+        warprsa_key_lookup_open(&lookup, s.path, LONG_MS, why, sizeof(why)));
+    assert_int_equal(
+        warprsa_key_lookup_name(&lookup, "key07", &found, why, sizeof(why)),
+        WARPRSA_KEY_UNKNOWN);
+    warprsa_key_lookup_close(&lookup);
+    fake_vault.empty = false;
+    assert_int_equal(warprsa_client_use_wait(g.client, &use, output),
+                     WARPRSA_USE_DONE);
+    is_right(&use, KEY, &sign_pss);
+    assert_int_equal(s.queue_config.counters->vault_denials, 0);
+    assert_int_equal(test_server_broken(&s), 0);
+    backend->key_release(key);
+}
+
 /* A task that waits too long there is no failure of the use. */
 TEST_IN(late_for_now, begin, end)
 {

@@ -131,6 +131,7 @@ TEST(test_empty)
     assert_null(warprsa_vault_find(vault, none));
     assert_null(warprsa_vault_find_name(vault, "www"));
     assert_false(warprsa_vault_next_name(vault, name));
+    assert_false(warprsa_vault_is_filled(vault));
     warprsa_vault_key_release(NULL);
     warprsa_vault_audit(vault);
     assert_logged("");
@@ -146,6 +147,7 @@ TEST(test_find)
     warprsa_private_key engines;
 
     read_keys(vault, "www=0 ca=1 mail=2", rules_of_alice);
+    assert_true(warprsa_vault_is_filled(vault));
     for (unsigned i = 0; i < 3; i++) {
         static const char *const names[] = {"www", "ca", "mail"};
         warprsa_vault_key *key = warprsa_vault_find_name(vault, names[i]);

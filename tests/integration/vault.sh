@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the tests of the daemon's vault share; each sources this after
+# servers.sh. Its keys are in keys/, the rules in keys.conf.
+
+: "${engine_counter:?lib.sh comes first}"
+ME=$(id -un)
+KEY_TOOL=$BUILD_DIR/batching/key_tool/warprsa-key
+mkdir -m 700 keys
+
+# vault_key NAME GENPKEY-OPTION...: a key of the vault, and its public half in
+# NAME.pub.
+vault_key() {
+    local name=$1
+    shift
+    (
+        umask 077
+        plain genpkey -out "keys/.$name" "$@" 2>/dev/null
+        mv "keys/.$name" "keys/$name.pem" # it is there at once
+    )
+    plain pkey -in "keys/$name.pem" -pubout -out "$name.pub"
+}
+
+rsa=(-algorithm RSA -pkeyopt) # BITS as rsa_keygen_bits:N
+
+start_vault() { # WARPRSAD-OPTION...
+    start_daemon --keys-directory="$work/keys" --keys-rules="$work/keys.conf" \
+        "$@"
+}
+
+key_tool() { # WARPRSA-KEY-ARGUMENT...
+    "$KEY_TOOL" --socket "$work/warprsad.sock" "$@"
+}
+
+reference() { # NAME: to NAME.ref
+    key_tool reference "$1" >"$1.ref"
+    grep -q '^-----BEGIN WARPRSA KEY REFERENCE-----$' "$1.ref"
+}
+
+# Signs by a reference, and verifies by a process without warprsa.
+signs() { # NAME DGST-OPTION...
+    local name=$1
+    shift
+    with_provider dgst "$@" -sign "$name.ref" -out sig message
+    plain dgst "$@" -verify "$name.pub" -signature sig message
+}
+
+# denied KEY LOGGED-TEXT COMMAND...: the daemon denies a use. The program fails
+# with an error that names key and socket; log and counter tell of it.
+denied() {
+    local key=$1 logged=$2 before
+    shift 2
+    before=$(live "$daemon" vault_denials)
+    ! "$@" >denied.out 2>&1 || fail "it is allowed: $*"
+    grep -q "key $key: denied by warprsad at $work/warprsad.sock: " \
+        denied.out || fail "$*: $(cat denied.out)"
+    grep -q "key $key: denied to .*$logged" daemon.log ||
+        fail "not in the log: key $key, $logged"
+    [ "$(live "$daemon" vault_denials)" = $((before + 1)) ] ||
+        fail "$(live "$daemon" vault_denials) denials, $before before"
+}
+
+# The daemon reads keys and rules again; LINE is what it then says.
+reload_until() { # LINE
+    local lines
+    lines=$(grep -c -e "$1" daemon.log || :)
+    kill -HUP "$daemon"
+    more() {
+        [ "$(grep -c -e "$1" daemon.log || :)" -gt "$lines" ]
+    }
+    wait_for 60 more "$1"
+}
