@@ -3,16 +3,19 @@
 # What the tests of the daemon's vault share; each sources this after
 # servers.sh. Its keys are in keys/, the rules in keys.conf.
 
-: "${engine_counter:?lib.sh comes first}"
+: "${engine_counter:?lib.sh comes first}" "${work:?}"
+export ME # the user in the rules
 ME=$(id -un)
 KEY_TOOL=$BUILD_DIR/batching/key_tool/warprsa-key
 mkdir -m 700 keys
 
-# vault_key NAME GENPKEY-OPTION...: a key of the vault, and its public half in
-# NAME.pub.
+# vault_key NAME BITS GENPKEY-OPTION...: a key of the vault, of RSA unless an
+# option says otherwise, and its public half in NAME.pub.
 vault_key() {
-    local name=$1
-    shift
+    local name=$1 bits=$2
+    shift 2
+    [[ " $* " = *" -algorithm "* ]] || set -- -algorithm RSA "$@"
+    [ "$bits" = 0 ] || set -- "$@" -pkeyopt "rsa_keygen_bits:$bits"
     (
         umask 077
         plain genpkey -out "keys/.$name" "$@" 2>/dev/null
@@ -20,8 +23,6 @@ vault_key() {
     )
     plain pkey -in "keys/$name.pem" -pubout -out "$name.pub"
 }
-
-rsa=(-algorithm RSA -pkeyopt) # BITS as rsa_keygen_bits:N
 
 start_vault() { # WARPRSAD-OPTION...
     start_daemon --keys-directory="$work/keys" --keys-rules="$work/keys.conf" \
@@ -50,14 +51,14 @@ signs() { # NAME DGST-OPTION...
 denied() {
     local key=$1 logged=$2 before
     shift 2
-    before=$(live "$daemon" vault_denials)
+    before=$(live "${daemon:?}" vault_denials)
     ! "$@" >denied.out 2>&1 || fail "it is allowed: $*"
     grep -q "key $key: denied by warprsad at $work/warprsad.sock: " \
         denied.out || fail "$*: $(cat denied.out)"
     grep -q "key $key: denied to .*$logged" daemon.log ||
         fail "not in the log: key $key, $logged"
-    [ "$(live "$daemon" vault_denials)" = $((before + 1)) ] ||
-        fail "$(live "$daemon" vault_denials) denials, $before before"
+    [ "$(live "${daemon:?}" vault_denials)" = $((before + 1)) ] ||
+        fail "$(live "${daemon:?}" vault_denials) denials, $before before"
 }
 
 # The daemon reads keys and rules again; LINE is what it then says.

@@ -8,13 +8,13 @@
 . "$SOURCE_DIR/tests/integration/vault.sh"
 
 echo "to be signed" >message
-vault_key www "${rsa[@]}" rsa_keygen_bits:2048
-vault_key ca "${rsa[@]}" rsa_keygen_bits:3072
-vault_key raw "${rsa[@]}" rsa_keygen_bits:2048
-vault_key pss -algorithm RSA-PSS -pkeyopt rsa_keygen_bits:2048
-vault_key primes "${rsa[@]}" rsa_keygen_bits:2048 -pkeyopt rsa_keygen_primes:3
-vault_key pkcs1 "${rsa[@]}" rsa_keygen_bits:2048
-vault_key locked "${rsa[@]}" rsa_keygen_bits:2048
+vault_key www 2048
+vault_key ca 3072
+vault_key raw 2048
+vault_key pss 2048 -algorithm RSA-PSS
+vault_key primes 2048 -pkeyopt rsa_keygen_primes:3
+vault_key pkcs1 2048
+vault_key locked 2048
 (
     umask 077
     plain rsa -in keys/pkcs1.pem -traditional -out pkcs1.pem 2>/dev/null
@@ -27,10 +27,10 @@ vault_key locked "${rsa[@]}" rsa_keygen_bits:2048
 grep -q 'BEGIN RSA PRIVATE KEY' keys/pkcs1.pem
 grep -q 'BEGIN ENCRYPTED PRIVATE KEY' keys/locked.pem
 # What is no key of the vault.
-vault_key open "${rsa[@]}" rsa_keygen_bits:2048
+vault_key open 2048
 chmod 644 keys/open.pem
 ln -s www.pem keys/link.pem
-vault_key curve -algorithm EC -pkeyopt ec_paramgen_curve:P-256
+vault_key curve 0 -algorithm EC -pkeyopt ec_paramgen_curve:P-256
 (umask 077 && echo "nothing" >keys/broken.pem && : >"keys/no name.pem")
 cat >keys.conf <<END
 www     user=$ME   sign padding=pkcs1,pss digest=sha256,sha384
