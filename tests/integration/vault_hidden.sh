@@ -40,6 +40,20 @@ reference www
 signs www -sha256
 terminate "$daemon"
 
+# A file that is made later beside the keys' directory is as far from the
+# serving process: what is in the options comes from the supervisor.
+echo 'client_slots = 64' >my.conf
+start_vault --config="$work/my.conf"
+signs www -sha256
+grep -q 'connected, 64 slots' daemon.log
+echo 'client_slots = 8' >new.conf
+mv new.conf my.conf
+kill -HUP "$daemon"
+wait_for 60 grep -q 'reloaded: limits' daemon.log
+signs www -sha256
+grep -q 'connected, 8 slots' daemon.log
+terminate "$daemon"
+
 for hidden in keys/host.key secrets/passphrase; do
     ! timeout 60 "$BUILD_DIR/batching/remote/warprsad-remote" \
         --engine="$ENGINE" --socket="$work/s" --keys-directory="$work/keys" \

@@ -58,6 +58,15 @@ void warprsa_supervisor_report(int reports, enum warprsa_report_kind kind,
     (void)send(reports, &report, sizeof(report), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+bool warprsa_supervisor_news(int reports, void *news, size_t size)
+{
+    bool found = false;
+
+    while (recv(reports, news, size, MSG_DONTWAIT | MSG_TRUNC) == (ssize_t)size)
+        found = true;
+    return found;
+}
+
 __attribute__((format(printf, 2, 3))) static void say(const supervisor *s,
                                                       const char *format, ...)
 {
@@ -220,17 +229,28 @@ static void take_reports(supervisor *s)
     }
 }
 
+/* SIGHUP. A serving process that hangs takes no news. */
+static void reload(supervisor *s)
+{
+    static _Alignas(max_align_t) char news[WARPRSA_NEWS_BYTES];
+    const size_t size = s->config->reload(s->config->arg, news, sizeof(news));
+
+    warprsa_reader_process_ask(&s->reader);
+    run_reader(s);
+    if (s->child == 0)
+        return;
+    if (size > 0)
+        (void)send(s->reports, news, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)kill(s->child, SIGHUP);
+}
+
 static void take_signals(supervisor *s)
 {
     struct signalfd_siginfo info;
 
     while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         if (info.ssi_signo == SIGHUP) {
-            s->config->reload(s->config->arg);
-            warprsa_reader_process_ask(&s->reader);
-            run_reader(s);
-            if (s->child != 0)
-                (void)kill(s->child, SIGHUP);
+            reload(s);
         } else if (info.ssi_signo != SIGCHLD && !s->stopping) {
             s->stopping = true;
             warprsa_systemd_notify("STOPPING=1");

@@ -16,12 +16,15 @@
 #ifndef WARPRSA_BATCHING_DAEMON_PROCESS_SUPERVISOR_H
 #define WARPRSA_BATCHING_DAEMON_PROCESS_SUPERVISOR_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "gpu/engine.h"
 
 enum {
     WARPRSA_REPORT_TEXT = 896,  /* the devices, and a mistake of a reload */
+    WARPRSA_NEWS_BYTES = 4096,  /* room for what comes with a SIGHUP */
     WARPRSA_LISTENERS_MAX = 16, /* of a daemon */
 };
 
@@ -45,8 +48,10 @@ typedef struct warprsa_supervisor_config {
     /* Runs in a process of its own (reader_process.h) for each new serving
      * process, and again with each SIGHUP. NULL: there is nothing to read. */
     int (*read)(void *arg, int socket);
-    /* SIGHUP: runs in the supervisor, before the serving process gets it. */
-    void (*reload)(void *arg);
+    /* SIGHUP: runs in the supervisor, before the serving process gets it.
+     * Writes what that gets with it, by warprsa_supervisor_news(), and returns
+     * how many bytes these are; 0: nothing. */
+    size_t (*reload)(void *arg, void *news, size_t size);
     void *arg;
     const int *listeners; /* listening, non-blocking */
     unsigned listeners_count;
@@ -73,5 +78,9 @@ int warprsa_supervise(const warprsa_supervisor_config *config);
  * thread. */
 void warprsa_supervisor_report(int reports, enum warprsa_report_kind kind,
                                const char *text);
+
+/* For the serving process that has caught SIGHUP: takes the last news that have
+ * come, of this size. False: none have. One thread. */
+bool warprsa_supervisor_news(int reports, void *news, size_t size);
 
 #endif

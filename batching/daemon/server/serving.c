@@ -272,19 +272,37 @@ _Noreturn static void stop_without_device(const serving_state *s, int status)
     _exit(status);
 }
 
-bool warprsa_serving_reload(warprsa_serving *serving, char *why,
-                            size_t why_size)
-{
-    warprsa_options options;
-    warprsa_options *mine = &serving->options;
+/* What the supervisor has read for the serving process. Plain data. */
+typedef struct news {
+    char mistake[600]; /* empty: none, and the rest counts */
+    warprsa_server_limits limits;
+    char remote_hosts[sizeof(((warprsa_options *)0)->remote_hosts)];
+} news;
+_Static_assert(sizeof(news) <= WARPRSA_NEWS_BYTES,
+               "supervisor.h has no room for the news");
 
+/* Reads the options again. False with the reason in why. */
+static bool read_again(const warprsa_serving *serving, warprsa_options *options,
+                       char *why, size_t why_size)
+{
     const warprsa_network *network = warprsa_network_get();
 
-    if (!warprsa_options_read(&options, serving->argc, serving->argv, why,
-                              why_size) ||
-        (network != NULL &&
-         !network->check_hosts(options.remote_hosts, why, why_size)))
-        return false;
+    return warprsa_options_read(options, serving->argc, serving->argv, why,
+                                why_size) &&
+           (network == NULL ||
+            network->check_hosts(options->remote_hosts, why, why_size));
+}
+
+size_t warprsa_serving_reload(void *arg, void *out, size_t size)
+{
+    warprsa_serving *serving = arg;
+    warprsa_options options, *mine = &serving->options;
+    news *to = out;
+
+    (void)size; /* enough */
+    memset(to, 0, sizeof(*to));
+    if (!read_again(serving, &options, to->mistake, sizeof(to->mistake)))
+        return sizeof(*to);
     memcpy(mine->remote_hosts, options.remote_hosts,
            sizeof(mine->remote_hosts));
     mine->clients = options.clients;
@@ -292,7 +310,9 @@ bool warprsa_serving_reload(warprsa_serving *serving, char *why,
     mine->client_slots = options.client_slots;
     mine->client_keys = options.client_keys;
     mine->client_notifiers = options.client_notifiers;
-    return true;
+    to->limits = limits_of(mine);
+    memcpy(to->remote_hosts, mine->remote_hosts, sizeof(to->remote_hosts));
+    return sizeof(*to);
 }
 
 /* Notes a mistake that a reload found; systemd is told the first one. */
@@ -304,9 +324,8 @@ static void found_mistake(serving_state *s, const char *what)
 }
 
 /* Uses the hosts that are configured now. */
-static void reload_hosts(serving_state *s)
+static void reload_hosts(serving_state *s, const char *hosts)
 {
-    const char *hosts = s->serving->options.remote_hosts;
     char why[400];
 
     if (!s->has_hosts) {
@@ -339,18 +358,18 @@ static void report(const serving_state *s, enum warprsa_report_kind kind)
 
 static void reload(serving_state *s)
 {
-    warprsa_server_limits limits;
-    char why[600];
+    news new;
 
+    if (!warprsa_supervisor_news(s->reports, &new, sizeof(new)))
+        return;
     report(s, WARPRSA_REPORT_RELOADING);
     s->mistake[0] = '\0';
-    if (warprsa_serving_reload(s->serving, why, sizeof(why))) {
-        limits = limits_of(&s->serving->options);
-        warprsa_server_set_limits(s->server, &limits);
-        reload_hosts(s);
+    if (new.mistake[0] == '\0') {
+        warprsa_server_set_limits(s->server, &new.limits);
+        reload_hosts(s, new.remote_hosts);
         log_line(s, 1, "reloaded: limits on clients as configured now");
     } else {
-        found_mistake(s, why);
+        found_mistake(s, new.mistake);
         log_line(s, 0, "options not reloaded");
     }
     report(s, WARPRSA_REPORT_READY);

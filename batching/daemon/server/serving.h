@@ -26,10 +26,11 @@ typedef struct warprsa_serving {
     unsigned listeners_count;
 } warprsa_serving;
 
-/* Reads the limits on clients from the options' file again. False with the
- * reason in why: the file has a mistake, and nothing is changed. */
-bool warprsa_serving_reload(warprsa_serving *serving, char *why,
-                            size_t why_size);
+/* Runs in the supervisor: reads the limits on clients and the other hosts from
+ * the options' file again, and writes news for the serving process, which may
+ * not be able to open the file. Returns their size. If the file has a mistake,
+ * nothing is changed, and the news say so. */
+size_t warprsa_serving_reload(void *arg, void *news, size_t size);
 
 /* Writes a line to the log, standard error, if `level` is not above the option
  * `verbose`. `arg` is the warprsa_serving. Any thread. */

@@ -49,15 +49,6 @@ static bool listen_somewhere(warprsa_serving *serving, bool *own)
     return true;
 }
 
-/* Later serving processes need the new limits, too. The present one reads them
- * itself and logs mistakes. */
-static void reload(void *arg)
-{
-    char why[600];
-
-    (void)warprsa_serving_reload(arg, why, sizeof(why));
-}
-
 /* Runs in the process that reads the vault's files. */
 static int read_keys(void *arg, int socket)
 {
@@ -72,7 +63,7 @@ static int run(warprsa_serving *serving)
         .serve = warprsa_serving_run,
         .read = warprsa_serving_vault_is_wanted(&serving->options) ? read_keys
                                                                    : NULL,
-        .reload = reload,
+        .reload = warprsa_serving_reload,
         .arg = serving,
         .listeners = serving->listeners,
         .hang_ms = HANG_MS,

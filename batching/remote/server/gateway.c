@@ -161,9 +161,10 @@ static int serve(void *arg, int reports, int readings)
 }
 
 /* The serving process reads the files again. Its options stay as they are. */
-static void nothing_to_reload(void *arg)
+static size_t nothing_to_reload(void *arg, void *news, size_t size)
 {
-    (void)arg;
+    (void)arg, (void)news, (void)size;
+    return 0;
 }
 
 int main(int argc, char **argv)

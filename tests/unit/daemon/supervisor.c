@@ -44,6 +44,7 @@ static struct {
     _Atomic pid_t pid[STARTS_MAX];
     _Atomic uint64_t start_ns[STARTS_MAX];
     _Atomic unsigned reloads, hangups; /* in the supervisor; below it */
+    _Atomic unsigned news;             /* the last that have come */
     _Atomic unsigned reads;            /* readers started */
     _Atomic pid_t reader;              /* the last one */
     _Atomic unsigned failures;         /* readers that are to fail yet */
@@ -88,6 +89,7 @@ static void receive(int readings)
 static int serve_until_told(int reports, int readings)
 {
     const struct timespec poll = {0, 50000000};
+    unsigned news;
     sigset_t signals;
 
     sigemptyset(&signals);
@@ -98,8 +100,11 @@ static int serve_until_told(int reports, int readings)
 
         if (caught == SIGTERM)
             return EXIT_SUCCESS;
-        if (caught == SIGHUP)
+        if (caught == SIGHUP &&
+            warprsa_supervisor_news(reports, &news, sizeof(news))) {
+            atomic_store(&shared->news, news);
             atomic_fetch_add(&shared->hangups, 1);
+        }
         if (readings >= 0)
             receive(readings);
         warprsa_supervisor_report(reports, WARPRSA_REPORT_ALIVE, "");
@@ -125,9 +130,14 @@ static int serve(void *arg, int reports, int readings)
     _exit(serve_until_told(reports, readings));
 }
 
-static void reload(void *arg)
+/* The news are how many reloads there were. */
+static size_t reload(void *arg, void *news, size_t size)
 {
-    atomic_fetch_add(&shared->reloads, 1);
+    const unsigned count = atomic_fetch_add(&shared->reloads, 1) + 1;
+
+    assert_true(size >= sizeof(count));
+    memcpy(news, &count, sizeof(count));
+    return sizeof(count);
 }
 
 static void log_line(void *arg, int level, const char *line)
@@ -348,6 +358,9 @@ TEST_IN(a_hangup_is_for_both, setup, teardown)
     assert_int_equal(kill(supervisor, SIGHUP), 0);
     WAIT_UNTIL(atomic_load(&shared->hangups) == 1);
     assert_int_equal(atomic_load(&shared->reloads), 1);
+    assert_int_equal(atomic_load(&shared->news), 1);
+    assert_int_equal(kill(supervisor, SIGHUP), 0);
+    WAIT_UNTIL(atomic_load(&shared->news) == 2);
     (void)end_supervisor(SIGTERM);
 }
 
