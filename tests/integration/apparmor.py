@@ -109,7 +109,7 @@ def accesses(trace):
         if opened:
             yield ("rw" if "O_RDWR" in how else
                    "w" if "O_WRONLY" in how else "r"), (
-                       opened[2] + "/" * ("O_DIRECTORY" in how))
+                       opened[2].rstrip("/") + "/" * ("O_DIRECTORY" in how))
         elif mapped:
             yield "m", mapped[1]
         elif call and not line.endswith(")") and "= -1" not in line:

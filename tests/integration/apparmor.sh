@@ -70,6 +70,13 @@ rw /dev/nvidiactl
 rw /dev/nvidia0
 rw /dev/nvidia-uvm
 rw /dev/nvidia-caps/nvidia-cap2
+r /etc/warprsa/keys.conf
+r /var/lib/
+r /var/lib/private/warprsa/
+r /var/lib/private/warprsa/keys/
+r /var/lib/private/warprsa/keys/www.pem
+r /run/credentials/warprsad.service/keys_passphrase
+r /proc/702/task/
 r /proc/702/cgroup
 r /proc/702/maps
 r /proc/702/status
@@ -93,6 +100,8 @@ END
 cat >denied <<'END'
 r /etc/shadow
 r /root/.ssh/id_rsa
+w /var/lib/private/warprsa/keys/www.pem
+r /var/lib/private/other/key.pem
 r /home/user/.bashrc
 w /etc/warprsa/warprsad.conf
 w /usr/lib/x86_64-linux-gnu/warprsa/warprsa-cuda.so
@@ -130,12 +139,21 @@ fi
 
 # At work. The same profiles, of the build's programs and this directory.
 mkdir -p etc run/warprsa tls/run/warprsa
+mkdir -p lib
+mkdir -m 700 lib/keys
 as_root "programs under a profile, and strace of them,"
 libraries=$(dirname "$(realpath "$(ldd "$BUILD_DIR/batching/daemon/warprsad" |
     awk '$1 ~ /^libcrypto/ { print $3 }')")")
+above= # rules for what lies above the directory of keys
+directory=$work/lib/keys
+while [ "$directory" != / ]; do
+    directory=$(dirname "$directory")
+    above="$above  ${directory%/}/ r,\n"
+done
 sed_paths="s|@{run}/warprsa|$work/run/warprsa|; s|/etc/warprsa|$work/etc|
+    s|/var/lib/{,private/}warprsa/keys/|$work/lib/keys/|
     s|^profile |profile warprsa-test-|
-    s|^}|  $libraries/** mr,\n  $work/*.log w,\n}|"
+    s|^}|  $libraries/** mr,\n  $work/*.log w,\n$above}|"
 base here SBIN
 for name in "${profiles[@]}"; do
     program=$BUILD_DIR/batching/remote/$name
@@ -193,9 +211,15 @@ stop() { # NAME PROCESS STARTED
 
 cp "$SOURCE_DIR/conf/warprsad.conf" etc/
 sed -i '/^calibration_file/d' etc/warprsad.conf
+rsa_key 2048 lib/keys/www.pem
+chmod 600 lib/keys/www.pem
+echo '* user=root sign padding=pkcs1 digest=any' >etc/keys.conf
 start warprsad "$BUILD_DIR/batching/daemon/warprsad" --engine="$ENGINE" \
     --config="$work/etc/warprsad.conf" --deadline-ms=600000 \
+    --keys-directory="$work/lib/keys" --keys-rules="$work/etc/keys.conf" \
     --socket="$work/run/warprsa/warprsad.sock"
+grep -q 'key www: added' warprsad.log
+! grep 'files of keys' warprsad.log || fail "the keys are not hidden"
 warprsad=("$process" "$started")
 rsa_key 2048 key.pem
 : >provider.trace
@@ -205,6 +229,10 @@ sign() {
     with_provider dgst -sha256 -sign key.pem -out sig key.pem.pub
 }
 by_daemon sign
+"$BUILD_DIR/batching/key_tool/warprsa-key" \
+    --socket "$work/run/warprsa/warprsad.sock" reference www >www.ref
+with_provider dgst -sha256 -sign www.ref -out sig key.pem.pub
+plain dgst -sha256 -verify lib/keys/www.pem.pub -signature sig key.pem.pub
 
 if [ ${#profiles[@]} -gt 1 ]; then
     authority ca
