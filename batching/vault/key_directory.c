@@ -50,6 +50,7 @@ static bool read_certificates(int directory, const char *name,
 
 static bool visit_key(int directory, const char *file,
                       const warprsa_trusted_file *passphrase,
+                      warprsa_checked_keys *checked,
                       const warprsa_key_visitor *visitor)
 {
     const size_t length = strlen(file) - strlen(key_end);
@@ -62,7 +63,8 @@ static bool visit_key(int directory, const char *file,
     if (!warprsa_key_name_is_valid(name, length))
         return visitor->refused(visitor->arg, name, false,
                                 "expected " WARPRSA_KEY_NAME_ALLOWED);
-    key = warprsa_key_file_read(directory, file, passphrase, why, sizeof(why));
+    key = warprsa_key_file_read(directory, file, passphrase, checked, why,
+                                sizeof(why));
     if (key == NULL)
         return visitor->refused(visitor->arg, name, false, why);
     go_on = read_certificates(directory, name, key, &certificates, visitor) &&
@@ -79,6 +81,7 @@ static int compare(const struct dirent **a, const struct dirent **b)
 
 bool warprsa_key_directory_read(const char *path,
                                 const warprsa_trusted_file *passphrase,
+                                warprsa_checked_keys *checked,
                                 const warprsa_key_visitor *visitor, char *why,
                                 size_t why_size)
 {
@@ -98,8 +101,8 @@ bool warprsa_key_directory_read(const char *path,
     if (count < 0)
         snprintf(why, why_size, "%s: %s", path, reason);
     for (int i = 0; i < count; i++) {
-        go_on = go_on &&
-                visit_key(directory, entries[i]->d_name, passphrase, visitor);
+        go_on = go_on && visit_key(directory, entries[i]->d_name, passphrase,
+                                   checked, visitor);
         free(entries[i]);
     }
     free(entries);

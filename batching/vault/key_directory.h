@@ -15,6 +15,7 @@
 
 #include <openssl/evp.h>
 
+#include "batching/vault/checked_keys.h"
 #include "batching/vault/trusted_file.h"
 
 /* What is called for the keys, in the order of their names. False ends the
@@ -31,10 +32,12 @@ typedef struct warprsa_key_visitor {
 } warprsa_key_visitor;
 
 /* Reads all keys of a directory in which only root and the process's user can
- * make files. `passphrase` is for encrypted ones, and may be NULL. False: `why`
+ * make files. `passphrase` is for encrypted ones; it and `checked` may be NULL,
+ * as for warprsa_key_file_read(). False: `why`
  * names the directory, or is empty if the visitor has ended the reading. */
 bool warprsa_key_directory_read(const char *path,
                                 const warprsa_trusted_file *passphrase,
+                                warprsa_checked_keys *checked,
                                 const warprsa_key_visitor *visitor, char *why,
                                 size_t why_size);
 

@@ -148,22 +148,45 @@ static bool check_kind(const EVP_PKEY *key, char *why, size_t why_size)
     return true;
 }
 
-static bool check_numbers(EVP_PKEY *key, char *why, size_t why_size)
+/* Checks the numbers of a key, unless those of a file with this digest were. */
+static bool check_numbers(EVP_PKEY *key,
+                          const uint8_t digest[WARPRSA_CHECKED_KEY_BYTES],
+                          warprsa_checked_keys *checked, char *why,
+                          size_t why_size)
 {
-    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new(key, NULL);
-    bool ok = ctx != NULL && EVP_PKEY_check(ctx) == 1;
+    EVP_PKEY_CTX *ctx = NULL;
+    bool ok = warprsa_checked_keys_have(checked, digest);
 
+    if (ok)
+        return true;
+    ctx = EVP_PKEY_CTX_new(key, NULL);
+    ok = ctx != NULL && EVP_PKEY_check(ctx) == 1;
     EVP_PKEY_CTX_free(ctx);
-    if (!ok)
+    if (ok)
+        warprsa_checked_keys_add(checked, digest);
+    else
         snprintf(why, why_size,
                  "its numbers do not belong together, or its primes are none");
     return ok;
 }
 
+static bool digest_of(const warprsa_trusted_file *file,
+                      uint8_t digest[WARPRSA_CHECKED_KEY_BYTES], char *why,
+                      size_t why_size)
+{
+    if (EVP_Digest(file->bytes, file->size, digest, NULL, EVP_sha256(), NULL) ==
+        1)
+        return true;
+    snprintf(why, why_size, "libcrypto has no SHA-256");
+    return false;
+}
+
 EVP_PKEY *warprsa_key_file_read(int directory, const char *name,
                                 const warprsa_trusted_file *passphrase,
-                                char *why, size_t why_size)
+                                warprsa_checked_keys *checked, char *why,
+                                size_t why_size)
 {
+    uint8_t digest[WARPRSA_CHECKED_KEY_BYTES];
     warprsa_trusted_file file;
     EVP_PKEY *key = NULL;
 
@@ -171,11 +194,12 @@ EVP_PKEY *warprsa_key_file_read(int directory, const char *name,
                                    WARPRSA_KEY_FILE_BYTES_MAX, why, why_size))
         return NULL;
     ERR_set_mark();
-    if (has_one_key(&file, why, why_size))
+    if (has_one_key(&file, why, why_size) &&
+        digest_of(&file, digest, why, why_size))
         key = decode(&file, passphrase, why, why_size);
     warprsa_trusted_file_free(&file);
     if (key != NULL && (!check_kind(key, why, why_size) ||
-                        !check_numbers(key, why, why_size))) {
+                        !check_numbers(key, digest, checked, why, why_size))) {
         EVP_PKEY_free(key);
         key = NULL;
     }

@@ -12,6 +12,7 @@
 
 #include <openssl/evp.h>
 
+#include "batching/vault/checked_keys.h"
 #include "batching/vault/trusted_file.h"
 
 enum {
@@ -26,14 +27,16 @@ enum {
  * file, such as certificates, are passed over. An encrypted one is decrypted
  * with the passphrase, of which NULL means that there is none. The numbers are
  * checked: that primes are primes, and all others belong to them; that takes a
- * minute for the longest keys.
+ * minute for the longest keys, and is spared those of `checked`, which gets the
+ * key. That may be NULL.
  *
  * NULL: `why` says what is wrong, to go on after the file's name. The caller
  * frees the key. libcrypto's queue of errors is left as it was. Any thread.
  */
 EVP_PKEY *warprsa_key_file_read(int directory, const char *name,
                                 const warprsa_trusted_file *passphrase,
-                                char *why, size_t why_size);
+                                warprsa_checked_keys *checked, char *why,
+                                size_t why_size);
 
 /* Reads a passphrase: the first line of a file, which others can't read. False:
  * `why` names the file. warprsa_trusted_file_free() wipes it. Any thread. */

@@ -101,9 +101,9 @@ static void send_keys(reader *r, const warprsa_vault_files *files)
     if (has_passphrase)
         ok = warprsa_key_file_passphrase(&passphrase, files->passphrase, why,
                                          sizeof(why));
-    ok = ok && warprsa_key_directory_read(files->keys_directory,
-                                          has_passphrase ? &passphrase : NULL,
-                                          &visitor, why, sizeof(why));
+    ok = ok && warprsa_key_directory_read(
+                   files->keys_directory, has_passphrase ? &passphrase : NULL,
+                   files->checked, &visitor, why, sizeof(why));
     warprsa_trusted_file_free(&passphrase);
     if (!ok && why[0] != '\0')
         (void)send_why(r, WARPRSA_RECORD_NO_KEYS, why);

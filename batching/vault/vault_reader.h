@@ -11,11 +11,14 @@
 
 #include <stdbool.h>
 
+#include "batching/vault/checked_keys.h"
+
 /* Paths; empty: none. */
 typedef struct warprsa_vault_files {
     const char *keys_directory;
-    const char *rules;      /* keys.conf */
-    const char *passphrase; /* of encrypted keys */
+    const char *rules;             /* keys.conf */
+    const char *passphrase;        /* of encrypted keys */
+    warprsa_checked_keys *checked; /* NULL: all are checked */
 } warprsa_vault_files;
 
 /* Sends a whole reading, with a sentence for each file that can't be used.

@@ -32,9 +32,10 @@ enum {
     POLL_MS = 100,
     REPORT_MS = 1000,
     START_MS = 5000, /* for the first device, before a reload goes on */
-    /* For the keys of the vault, before clients are served. Later ones are
-     * asked to wait. */
-    FILL_MS = 5000,
+    /* For the keys of the vault, before the daemon says that it is ready; less
+     * than systemd waits for that (90 s). Clients are served meanwhile, and
+     * uses of the vault asked for again. */
+    FILL_MS = 60000,
     HEALTHY_MS = 5000, /* without a heartbeat of an event loop, at most */
     /* While another device works, a lost one is no reason to end earlier. */
     LEAST_LIFE_MS = 60000,
@@ -195,7 +196,6 @@ static bool start_server(serving_state *s)
     if (s->vault != NULL) {
         config.vault = warprsa_serving_vault_of(s->vault);
         config.uses = warprsa_serving_vault_uses(s->vault);
-        warprsa_serving_vault_wait(s->vault, FILL_MS);
     }
     if (!find_gateway(s, &config.gateway_uid))
         return false;
@@ -212,6 +212,7 @@ static bool open_vault(serving_state *s)
 
     if (s->readings < 0)
         return true;
+    warprsa_checked_keys_unmap(s->serving->checked);
     if (!warprsa_serving_vault_hide(&s->serving->options, why, sizeof(why)))
         return complain(s, why);
     if (why[0] != '\0')
@@ -388,8 +389,12 @@ static bool say_waiting(const serving_state *s)
  * and again when a GPU serves, which takes longer to open. */
 static void say_ready(serving_state *s)
 {
+    const uint64_t fill_ns = s->start_ns + FILL_MS * WARPRSA_NS_PER_MS;
     char device[WARPRSA_COUNTERS_TEXT], line[WARPRSA_COUNTERS_TEXT + 16];
 
+    if (!s->ready && !warprsa_serving_vault_is_filled(s->vault) &&
+        warprsa_clock_ns() < fill_ns)
+        return;
     warprsa_counters_device(s->serving->counters, device);
     if (s->ready && strcmp(device, s->device) == 0)
         return;

@@ -9,6 +9,7 @@
 
 #include "batching/daemon/server/options.h"
 #include "batching/daemon/server/server_config.h"
+#include "batching/vault/checked_keys.h"
 
 /* Exit statuses beside EXIT_SUCCESS, told to stop, and EXIT_FAILURE, could not
  * start. */
@@ -24,6 +25,7 @@ typedef struct warprsa_serving {
     warprsa_counters *counters; /* those of serving processes before go on */
     int listeners[WARPRSA_LISTENERS_MAX];
     unsigned listeners_count;
+    warprsa_checked_keys *checked; /* for readers of keys; NULL: none */
 } warprsa_serving;
 
 /* Runs in the supervisor: reads the limits on clients and the other hosts from

@@ -5,7 +5,6 @@
  */
 #include "batching/daemon/server/serving_vault.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -37,12 +36,14 @@ bool warprsa_serving_vault_is_wanted(const warprsa_options *options)
     return options->keys_directory[0] != '\0';
 }
 
-int warprsa_serving_vault_read(const warprsa_options *options, int socket)
+int warprsa_serving_vault_read(const warprsa_options *options,
+                               warprsa_checked_keys *checked, int socket)
 {
     const warprsa_vault_files files = {
         .keys_directory = options->keys_directory,
         .rules = options->keys_rules,
         .passphrase = options->keys_passphrase_file,
+        .checked = checked,
     };
     char why[200];
 
@@ -134,20 +135,9 @@ static void receive(warprsa_serving_vault *own)
     }
 }
 
-void warprsa_serving_vault_wait(warprsa_serving_vault *own, unsigned ms)
+bool warprsa_serving_vault_is_filled(const warprsa_serving_vault *own)
 {
-    const uint64_t until_ns = warprsa_clock_ns() + ms * WARPRSA_NS_PER_MS;
-    uint64_t now_ns = 0;
-
-    receive(own);
-    while (own->readings >= 0 && !warprsa_vault_is_filled(own->vault) &&
-           (now_ns = warprsa_clock_ns()) < until_ns) {
-        struct pollfd event = {.fd = own->readings, .events = POLLIN};
-
-        (void)poll(&event, 1,
-                   (int)((until_ns - now_ns) / WARPRSA_NS_PER_MS) + 1);
-        receive(own);
-    }
+    return own == NULL || warprsa_vault_is_filled(own->vault);
 }
 
 void warprsa_serving_vault_tick(warprsa_serving_vault *own)

@@ -10,6 +10,7 @@
 #define WARPRSA_BATCHING_DAEMON_SERVER_SERVING_VAULT_H
 
 #include "batching/daemon/server/options.h"
+#include "batching/vault/checked_keys.h"
 #include "batching/vault/vault.h"
 
 typedef struct warprsa_serving_vault warprsa_serving_vault;
@@ -18,8 +19,9 @@ typedef struct warprsa_serving_vault warprsa_serving_vault;
 bool warprsa_serving_vault_is_wanted(const warprsa_options *options);
 
 /* The whole life of the process that reads the files, which sends what they
- * hold through the socket. Returns its exit status. */
-int warprsa_serving_vault_read(const warprsa_options *options, int socket);
+ * hold through the socket. `checked` may be NULL. Returns its exit status. */
+int warprsa_serving_vault_read(const warprsa_options *options,
+                               warprsa_checked_keys *checked, int socket);
 
 /* Hides the files from this process, the serving process, while it has one
  * thread (sandbox.h). False with the reason in why. True with a sentence in
@@ -44,8 +46,8 @@ warprsa_vault *warprsa_serving_vault_of(warprsa_serving_vault *own);
 const warprsa_use_operations *
 warprsa_serving_vault_uses(const warprsa_serving_vault *own);
 
-/* Waits until the first reading was taken, or for so long. */
-void warprsa_serving_vault_wait(warprsa_serving_vault *own, unsigned ms);
+/* Whether the keys have come. NULL: there are none to come. */
+bool warprsa_serving_vault_is_filled(const warprsa_serving_vault *own);
 
 /* To be called some times a second: takes readings, and writes the audit once a
  * minute. NULL: does nothing. */

@@ -54,7 +54,8 @@ static int read_keys(void *arg, int socket)
 {
     const warprsa_serving *serving = arg;
 
-    return warprsa_serving_vault_read(&serving->options, socket);
+    return warprsa_serving_vault_read(&serving->options, serving->checked,
+                                      socket);
 }
 
 static int run(warprsa_serving *serving)
@@ -81,6 +82,8 @@ static int run(warprsa_serving *serving)
      * supervisor's number, and the counters go on from one serving process to
      * the next. */
     serving->counters = warprsa_counters_new();
+    if (config.read != NULL)
+        serving->checked = warprsa_checked_keys_map();
     if (serving->counters == NULL)
         (void)complain("no memory");
     else if (listen_somewhere(serving, &own_socket)) {
@@ -91,6 +94,7 @@ static int run(warprsa_serving *serving)
         warprsa_systemd_unlisten(serving->options.socket);
     for (unsigned i = 0; i < serving->listeners_count; i++)
         close(serving->listeners[i]);
+    warprsa_checked_keys_unmap(serving->checked);
     warprsa_counters_free(serving->counters);
     return status == EXIT_SUCCESS ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -34,6 +35,7 @@ static char directory[] = "/tmp/warprsa-key-file-XXXXXX";
 static int dir = -1;
 static EVP_PKEY *rsa; /* of 1024 bits */
 static unsigned checks;
+static warprsa_checked_keys *checked; /* NULL: all are checked */
 
 int __real_EVP_PKEY_check(EVP_PKEY_CTX *ctx);
 int __wrap_EVP_PKEY_check(EVP_PKEY_CTX *ctx);
@@ -107,8 +109,8 @@ static EVP_PKEY *read_with(const char *passphrase, char why[400])
         secret.size = strlen(passphrase);
     }
     why[0] = '\0';
-    key = warprsa_key_file_read(dir, "k.pem",
-                                passphrase != NULL ? &secret : NULL, why, 400);
+    key = warprsa_key_file_read(
+        dir, "k.pem", passphrase != NULL ? &secret : NULL, checked, why, 400);
     assert_int_equal(ERR_peek_error(), 0);
     return key;
 }
@@ -614,6 +616,72 @@ TEST(test_directories)
     assert_int_equal(warprsa_trusted_directory_open(path, why, sizeof(why)),
                      -1);
     assert_string_equal(why, "No such file or directory");
+}
+
+/* A file that has been checked is not checked again, in any process; another
+ * one is, and so is each that was refused. */
+TEST(test_checked_before)
+{
+    EVP_PKEY *other = vault_keys_make("RSA", 1024, 2);
+    char why[400];
+    pid_t child;
+    int status = -1;
+
+    checked = warprsa_checked_keys_map();
+    assert_non_null(checked);
+    checks = 0;
+    write_key(rsa, NULL);
+    child = fork();
+    if (child == 0)
+        _exit(read_with(NULL, why) != NULL && checks == 1 ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_read(rsa, NULL);
+    assert_int_equal(checks, 0);
+    write_key(other, NULL);
+    assert_read(other, NULL);
+    assert_int_equal(checks, 1);
+    write_key(rsa, "secret");
+    assert_read(rsa, "secret");
+    assert_int_equal(checks, 2);
+    write_file("k.pem", "nothing", 7);
+    for (unsigned i = 0; i < 2; i++)
+        assert_null(read_with(NULL, why));
+    assert_int_equal(unlinkat(dir, "k.pem", 0), 0);
+    warprsa_checked_keys_unmap(checked);
+    checked = NULL;
+    warprsa_checked_keys_unmap(NULL);
+    EVP_PKEY_free(other);
+}
+
+static void digest_number(unsigned i, uint8_t digest[WARPRSA_CHECKED_KEY_BYTES])
+{
+    assert_int_equal(
+        EVP_Digest(&i, sizeof(i), digest, NULL, EVP_sha256(), NULL), 1);
+}
+
+/* More files than there is room for: the last ones are known. */
+TEST(test_checked_crowd)
+{
+    enum {
+        ROOM = 65536,
+    };
+    warprsa_checked_keys *keys = warprsa_checked_keys_map();
+    uint8_t digest[WARPRSA_CHECKED_KEY_BYTES];
+
+    assert_non_null(keys);
+    for (unsigned i = 0; i < ROOM + 10; i++) {
+        digest_number(i, digest);
+        assert_false(warprsa_checked_keys_have(keys, digest));
+        warprsa_checked_keys_add(keys, digest);
+        warprsa_checked_keys_add(keys, digest);
+        assert_true(warprsa_checked_keys_have(keys, digest));
+        digest_number(0, digest);
+        assert_int_equal(warprsa_checked_keys_have(keys, digest), i < ROOM);
+    }
+    assert_false(warprsa_checked_keys_have(NULL, digest));
+    warprsa_checked_keys_add(NULL, digest);
+    warprsa_checked_keys_unmap(keys);
 }
 
 RUN_TESTS(set_up, tear_down)

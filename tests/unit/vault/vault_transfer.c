@@ -155,7 +155,7 @@ static warprsa_vault_received receive_next(void)
 /* Has another process read the files. */
 static void read_files(const char *rules, const char *passphrase)
 {
-    const warprsa_vault_files files = {keys_directory, rules, passphrase};
+    const warprsa_vault_files files = {keys_directory, rules, passphrase, NULL};
     int status = -1;
     pid_t child = fork();
 
@@ -259,7 +259,7 @@ TEST_IN(test_mistakes, begin, end)
 /* Nobody receives: the reader ends. */
 TEST_IN(test_no_receiver, begin, end)
 {
-    const warprsa_vault_files files = {keys_directory, "", ""};
+    const warprsa_vault_files files = {keys_directory, "", "", NULL};
 
     close(ends[0]);
     assert_false(warprsa_vault_reader_run(&files, ends[1]));
