@@ -26,6 +26,12 @@ refused 'socket = s: expected an absolute path' --socket=s
 refused 'table_reads = all: expected scan or direct' --table-reads=all
 refused 'calibration_file = c: expected none or an absolute path' \
     --calibration-file=c
+refused 'keys_directory = keys: expected none or an absolute path' \
+    --keys-directory=keys
+refused 'keys_directory: needs keys_rules, too' --keys-directory=/keys
+refused 'keys_rules: needs keys_directory, too' --keys-rules=/keys.conf
+refused 'keys_passphrase_file: needs keys_directory, too' \
+    --keys-passphrase-file=/passphrase
 refused 'see warprsad --help' --colour=blue
 refused 'extra: no such argument' extra
 refused 'no.conf: No such file or directory' --config=no.conf

@@ -124,6 +124,8 @@ static void receive(warprsa_serving_vault *own)
 
     while (own->readings >= 0 && received != WARPRSA_VAULT_NOTHING_YET) {
         received = warprsa_vault_receive(&own->receiver);
+        if (received == WARPRSA_VAULT_REPLACED)
+            own->log(own->log_arg, 1, "keys and rules have been read");
         if (received == WARPRSA_VAULT_MALFORMED)
             own->log(own->log_arg, 0,
                      "a reading of the keys was malformed, or there was no "
