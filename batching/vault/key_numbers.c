@@ -162,7 +162,8 @@ bool warprsa_key_numbers_from(warprsa_key_numbers *numbers, const EVP_PKEY *key)
     return ok;
 }
 
-/* Whether all lengths are such that the numbers lie within `bytes`. */
+/* Whether all lengths are such that the numbers lie within `bytes`, and that of
+ * n is what it says: without zeros before it. */
 static bool is_sound(const warprsa_key_numbers *numbers)
 {
     size_t used = 0;
@@ -172,7 +173,7 @@ static bool is_sound(const warprsa_key_numbers *numbers)
         numbers->spki_bytes > sizeof(numbers->spki) ||
         numbers->lengths[N] < WARPRSA_VAULT_MODULUS_BITS_MIN / 8 ||
         numbers->lengths[N] > WARPRSA_VAULT_MODULUS_BYTES_MAX ||
-        numbers->pss_digest >= WARPRSA_USE_DIGESTS ||
+        numbers->bytes[0] == 0 || numbers->pss_digest >= WARPRSA_USE_DIGESTS ||
         numbers->pss_mgf1_digest >= WARPRSA_USE_DIGESTS)
         return false;
     for (unsigned i = 0; i < count_of(numbers); i++) {

@@ -81,6 +81,18 @@ bool warprsa_vault_reading_refuse_certificates(warprsa_vault_reading *reading,
     return refuse(reading, name, true, why);
 }
 
+void warprsa_vault_reading_no_keys(warprsa_vault_reading *reading,
+                                   const char *why)
+{
+    copy_printable(reading->keys_why, sizeof(reading->keys_why), why);
+}
+
+void warprsa_vault_reading_no_rules(warprsa_vault_reading *reading,
+                                    const char *why)
+{
+    copy_printable(reading->rules_why, sizeof(reading->rules_why), why);
+}
+
 bool warprsa_vault_reading_add(warprsa_vault_reading *reading, const char *name,
                                const warprsa_key_numbers *numbers)
 {

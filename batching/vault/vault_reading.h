@@ -62,6 +62,13 @@ bool warprsa_vault_reading_refuse_certificates(warprsa_vault_reading *reading,
                                                const char *name,
                                                const char *why);
 
+/* There are no keys, or no rules, to be had: the vault keeps what it has, and
+ * logs why, with '?' for what can't be printed. `why` is not empty. */
+void warprsa_vault_reading_no_keys(warprsa_vault_reading *reading,
+                                   const char *why);
+void warprsa_vault_reading_no_rules(warprsa_vault_reading *reading,
+                                    const char *why);
+
 /* What the vault's keys are made with. Any thread. */
 warprsa_vault_means *warprsa_vault_means_of(warprsa_vault *vault);
 

@@ -98,13 +98,19 @@ static bool is_text(const char *text, size_t size)
     return memchr(text, '\0', size) != NULL;
 }
 
+/* A reason that is empty would be none: the vault would let go of all keys. */
+static bool is_reason(const warprsa_vault_record *record)
+{
+    return is_text(record->why, sizeof(record->why)) && record->why[0] != '\0';
+}
+
 static bool take_certificates(warprsa_vault_receiver *r)
 {
     const warprsa_vault_piece *piece = &r->record->piece;
     char *grown = NULL;
     bool ok = true;
 
-    if (piece->total == 0 ||
+    if (piece->total <= r->certificate_bytes ||
         piece->total > WARPRSA_VAULT_CERTIFICATE_BYTES_MAX ||
         piece->bytes == 0 || piece->bytes > sizeof(piece->pem) ||
         piece->bytes > piece->total - r->certificate_bytes)
@@ -151,11 +157,15 @@ static bool take(warprsa_vault_receiver *r)
                warprsa_vault_reading_refuse_certificates(
                    &r->reading, record->name, record->why);
     case WARPRSA_RECORD_NO_KEYS:
-        memcpy(r->reading.keys_why, record->why, sizeof(record->why));
-        return is_text(record->why, sizeof(record->why));
+        if (!is_reason(record))
+            return false;
+        warprsa_vault_reading_no_keys(&r->reading, record->why);
+        return true;
     case WARPRSA_RECORD_NO_RULES:
-        memcpy(r->reading.rules_why, record->why, sizeof(record->why));
-        return is_text(record->why, sizeof(record->why));
+        if (!is_reason(record))
+            return false;
+        warprsa_vault_reading_no_rules(&r->reading, record->why);
+        return true;
     }
     return false;
 }

@@ -153,12 +153,12 @@ TEST(test_lacking)
 /* Numbers from another process: lengths that lead out of the bytes. */
 TEST(test_unsound)
 {
-    static warprsa_key_numbers sound, odd[10];
+    static warprsa_key_numbers sound, odd[11];
     EVP_PKEY *key = vault_keys_make("RSA", 1024, 2);
     warprsa_private_key engines;
 
     vault_keys_numbers(&sound, key);
-    for (size_t i = 0; i < 10; i++)
+    for (size_t i = 0; i < 11; i++)
         odd[i] = sound;
     odd[0].primes = 0;
     odd[1].primes = 1;
@@ -170,7 +170,8 @@ TEST(test_unsound)
     odd[7].lengths[0] = WARPRSA_VAULT_MODULUS_BYTES_MAX + 1;
     odd[8].spki_bytes = sizeof(sound.spki) + 1;
     odd[9].pss_digest = WARPRSA_USE_DIGESTS;
-    for (size_t i = 0; i < 10; i++) {
+    odd[10].bytes[0] = 0; /* n is shorter than it says */
+    for (size_t i = 0; i < 11; i++) {
         assert_null(warprsa_key_numbers_to(&odd[i]));
         assert_false(warprsa_key_numbers_for_engines(&odd[i], &engines));
     }

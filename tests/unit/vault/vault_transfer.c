@@ -366,7 +366,12 @@ TEST_IN(test_malformed, begin, end)
     assert_malformed(&record, why);
     record.kind = WARPRSA_RECORD_NO_KEYS;
     assert_malformed(&record, why);
+    /* A reason that is none. */
     memset(&record, 0, sizeof(record));
+    record.kind = WARPRSA_RECORD_NO_RULES;
+    assert_malformed(&record, why);
+    record.kind = WARPRSA_RECORD_NO_KEYS;
+    assert_malformed(&record, why);
     memset(record.name, 'n', sizeof(record.name));
     record.kind = WARPRSA_RECORD_REFUSED_KEY;
     assert_malformed(&record, why);
@@ -405,6 +410,17 @@ TEST_IN(test_malformed_pieces, begin, end)
         record.piece.bytes = pieces[i].bytes;
         assert_malformed(&record, size);
     }
+    /* Pieces that disagree about the whole. */
+    send_kind(WARPRSA_RECORD_BEGIN);
+    send_key("www", pkeys[0]);
+    memset(&record, 0, sizeof(record));
+    strcpy(record.name, "www");
+    record.piece.total = 3;
+    record.piece.bytes = 2;
+    send_kind(WARPRSA_RECORD_CERTIFICATES);
+    record.piece.total = 1;
+    send_kind(WARPRSA_RECORD_CERTIFICATES);
+    assert_received(WARPRSA_VAULT_MALFORMED);
     /* An END amid pieces. */
     send_kind(WARPRSA_RECORD_BEGIN);
     send_key("www", pkeys[0]);
@@ -416,6 +432,21 @@ TEST_IN(test_malformed_pieces, begin, end)
     send_kind(WARPRSA_RECORD_END);
     assert_received(WARPRSA_VAULT_MALFORMED);
     assert_false(has_key("www"));
+}
+
+/* What the sender says reaches the log as one line. */
+TEST_IN(test_reasons_are_printable, begin, end)
+{
+    send_kind(WARPRSA_RECORD_BEGIN);
+    memset(&record, 0, sizeof(record));
+    strcpy(record.why, "a\nb");
+    send_kind(WARPRSA_RECORD_NO_KEYS);
+    strcpy(record.why, "c\033d");
+    send_kind(WARPRSA_RECORD_NO_RULES);
+    send_kind(WARPRSA_RECORD_END);
+    assert_received(WARPRSA_VAULT_REPLACED);
+    assert_logged("keys not read: a?b; all stay as they were\n"
+                  "rules not read: c?d; no key can be used\n");
 }
 
 RUN_TESTS(set_up, tear_down)
