@@ -177,6 +177,22 @@ if [ "$(id -u)" = 0 ]; then
     export OPENSSL_CONF=/dev/null
 fi
 [ "$(live "$daemon" checks_failed)" = 0 ] || fail "checks failed"
+
+# By key and user, in warprsa-stat.
+accounts() { # LINE: of the daemon
+    "$BUILD_DIR/batching/warprsa-stat" "$daemon" >shown.txt
+    grep -qxF -e "  key $1" shown.txt || fail "not \"$1\" in: $(cat shown.txt)"
+}
+accounts "www by $(id -u): 11 uses, 1 denied (padding), 1 denied (digest)"
+accounts "ca by $(id -u): 2 uses, 1 denied (operation), 1 denied (padding)"
 terminate "$daemon"
 grep -q "key www: user $(id -u): 11 uses, 2 denials so far" daemon.log ||
     fail "no audit of the key www"
+
+# What is counted goes on from one serving process to the next.
+start_vault --keys-passphrase-file="$work/passphrase"
+signs www -sha256
+accounts "www by $(id -u): 1 uses"
+kill -9 "$(serving)"
+signs www -sha256
+accounts "www by $(id -u): 2 uses"

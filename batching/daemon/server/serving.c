@@ -217,9 +217,9 @@ static bool open_vault(serving_state *s)
         return complain(s, why);
     if (why[0] != '\0')
         log_line(s, 0, why);
-    s->vault = warprsa_serving_vault_new(&s->serving->options, s->readings,
-                                         warprsa_serving_log, s->serving, why,
-                                         sizeof(why));
+    s->vault = warprsa_serving_vault_new(
+        &s->serving->options, s->readings, s->serving->accounts,
+        warprsa_serving_log, s->serving, why, sizeof(why));
     return s->vault != NULL || complain(s, why);
 }
 

@@ -10,6 +10,7 @@
 #include "batching/daemon/server/options.h"
 #include "batching/daemon/server/server_config.h"
 #include "batching/vault/checked_keys.h"
+#include "batching/vault/wire/key_accounts.h"
 
 /* Exit statuses beside EXIT_SUCCESS, told to stop, and EXIT_FAILURE, could not
  * start. */
@@ -22,7 +23,9 @@ typedef struct warprsa_serving {
     int argc; /* the command line, read again with SIGHUP */
     char **argv;
     warprsa_options options;
-    warprsa_counters *counters; /* those of serving processes before go on */
+    /* Those of serving processes before go on. */
+    warprsa_counters *counters;
+    warprsa_key_accounts *accounts; /* of the vault; NULL: none */
     int listeners[WARPRSA_LISTENERS_MAX];
     unsigned listeners_count;
     warprsa_checked_keys *checked; /* for readers of keys; NULL: none */

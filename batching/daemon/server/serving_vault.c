@@ -65,11 +65,10 @@ bool warprsa_serving_vault_hide(const warprsa_options *options, char *why,
            WARPRSA_SANDBOX_FAILED;
 }
 
-warprsa_serving_vault *warprsa_serving_vault_new(const warprsa_options *options,
-                                                 int readings,
-                                                 warprsa_trace_fn log,
-                                                 void *log_arg, char *why,
-                                                 size_t why_size)
+warprsa_serving_vault *
+warprsa_serving_vault_new(const warprsa_options *options, int readings,
+                          warprsa_key_accounts *accounts, warprsa_trace_fn log,
+                          void *log_arg, char *why, size_t why_size)
 {
     warprsa_serving_vault *own = calloc(1, sizeof(*own));
 
@@ -81,6 +80,8 @@ warprsa_serving_vault *warprsa_serving_vault_new(const warprsa_options *options,
     own->log_arg = log_arg;
     own->audit_ns = warprsa_clock_ns() + AUDIT_MS * WARPRSA_NS_PER_MS;
     own->vault = warprsa_vault_new(log, log_arg);
+    if (own->vault != NULL)
+        warprsa_vault_show_accounts(own->vault, accounts);
     own->uses = warprsa_libcrypto_uses_new(options->deadline_ms);
     own->has_receiver =
         own->vault != NULL &&

@@ -30,13 +30,13 @@ bool warprsa_serving_vault_hide(const warprsa_options *options, char *why,
                                 size_t why_size);
 
 /* A vault without keys, and its threads. What is read comes through the socket
- * `readings`, which the vault closes at its end. `log` is called by any thread.
- * NULL with the reason in why. */
-warprsa_serving_vault *warprsa_serving_vault_new(const warprsa_options *options,
-                                                 int readings,
-                                                 warprsa_trace_fn log,
-                                                 void *log_arg, char *why,
-                                                 size_t why_size);
+ * `readings`, which the vault closes at its end. Uses are counted in `accounts`
+ * (NULL: nowhere) for others to see. `log` is called by any thread. NULL with
+ * the reason in why. */
+warprsa_serving_vault *
+warprsa_serving_vault_new(const warprsa_options *options, int readings,
+                          warprsa_key_accounts *accounts, warprsa_trace_fn log,
+                          void *log_arg, char *why, size_t why_size);
 
 /* After the server, which uses it. NULL: does nothing. */
 void warprsa_serving_vault_free(warprsa_serving_vault *own);

@@ -58,6 +58,23 @@ static int read_keys(void *arg, int socket)
                                       socket);
 }
 
+/* Memory that goes on from one serving process to the next. What is counted is
+ * found by warprsa-stat, under the supervisor's number. False: no memory. */
+static bool make_memory(warprsa_serving *serving)
+{
+    serving->counters = warprsa_counters_new();
+    if (serving->counters == NULL)
+        return complain("no memory");
+    if (!warprsa_serving_vault_is_wanted(&serving->options))
+        return true;
+    serving->checked = warprsa_checked_keys_map();
+    serving->accounts = warprsa_key_accounts_new();
+    if (serving->accounts == NULL)
+        (void)complain("no memory file for the accounts of keys: warprsa-stat "
+                       "does not show them");
+    return true;
+}
+
 static int run(warprsa_serving *serving)
 {
     warprsa_supervisor_config config = {
@@ -78,15 +95,7 @@ static int run(warprsa_serving *serving)
     warprsa_secrets_forbid_dumps(why, sizeof(why));
     if (why[0] != '\0')
         (void)complain(why);
-    /* The block is the supervisor's: warprsa-stat finds it under the
-     * supervisor's number, and the counters go on from one serving process to
-     * the next. */
-    serving->counters = warprsa_counters_new();
-    if (config.read != NULL)
-        serving->checked = warprsa_checked_keys_map();
-    if (serving->counters == NULL)
-        (void)complain("no memory");
-    else if (listen_somewhere(serving, &own_socket)) {
+    if (make_memory(serving) && listen_somewhere(serving, &own_socket)) {
         config.listeners_count = serving->listeners_count;
         status = warprsa_supervise(&config);
     }
@@ -95,6 +104,7 @@ static int run(warprsa_serving *serving)
     for (unsigned i = 0; i < serving->listeners_count; i++)
         close(serving->listeners[i]);
     warprsa_checked_keys_unmap(serving->checked);
+    warprsa_key_accounts_free(serving->accounts);
     warprsa_counters_free(serving->counters);
     return status == EXIT_SUCCESS ? EXIT_SUCCESS : EXIT_FAILURE;
 }
