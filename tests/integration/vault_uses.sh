@@ -99,6 +99,11 @@ request() {
     plain req -verify -in ca.csr -noout
 }
 uses 1 request
+by_uri() { # as OpenSSL's store loads it, without a file
+    with_provider dgst -sha256 -sign warprsa:ca -out sig message
+    plain dgst -sha256 -verify ca.pub -signature sig message
+}
+uses 1 by_uri
 
 # Decryption.
 head -c 100 /dev/urandom >secret
@@ -184,7 +189,7 @@ accounts() { # LINE: of the daemon
     grep -qxF -e "  key $1" shown.txt || fail "not \"$1\" in: $(cat shown.txt)"
 }
 accounts "www by $(id -u): 11 uses, 1 denied (padding), 1 denied (digest)"
-accounts "ca by $(id -u): 2 uses, 1 denied (operation), 1 denied (padding)"
+accounts "ca by $(id -u): 3 uses, 1 denied (operation), 1 denied (padding)"
 terminate "$daemon"
 grep -q "key www: user $(id -u): 11 uses, 2 denials so far" daemon.log ||
     fail "no audit of the key www"
