@@ -276,3 +276,42 @@ prepare_threads() { # PROGRAM CONF
     echo ok >htdocs/index.html
     chmod -R a+rX .
 }
+
+# stunnel, by conf/stunnel.conf and conf/stunnel-openssl.cnf, before a web server.
+# Sets "user" to whom it becomes.
+prepare_stunnel() { # KEY=VALUE...: more of the provider
+    prepare_threads stunnel4 stunnel.conf
+    user=stunnel4
+    getent passwd "$user" >/dev/null || {
+        user=stunnel
+        sed -i "s/^\(set.id =\) stunnel4/\1 $user/" stunnel.conf
+    }
+    {
+        echo ".include $SOURCE_DIR/conf/stunnel-openssl.cnf"
+        printf '%s\n' "[accelerator_section]" "module=$MODULE" \
+            "engine=$ENGINE" "${PATIENT[@]}" "$@"
+    } >openssl.cnf
+    chmod 777 . # stunnel opens its log when it isn't root any more
+    # Python's own web server queues five connections and drops the rest.
+    python3 - >http.log 2>&1 <<'END' &
+import functools, http.server
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 1024
+Server(("127.0.0.1", 11080), functools.partial(
+    http.server.SimpleHTTPRequestHandler, directory="htdocs")).serve_forever()
+END
+    servers+=($!)
+    wait_for 60 listening 11080
+}
+
+start_stunnel() {
+    "${with_configuration[@]}" stunnel4 "$work/stunnel.conf" >output.log 2>&1 &
+    stunnel=$!
+    servers+=("$stunnel")
+    wait_for 60 listening 11443
+}
+
+stop_stunnel() {
+    kill "$stunnel"
+    wait "$stunnel" || :
+}
