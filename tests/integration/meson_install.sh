@@ -14,11 +14,13 @@ wanted=("$modules/warprsa.so" /bin/warprsa-{key,stat} /sbin/warprsad
     /sbin/warprsa-configure
     /lib/systemd/system/warprsad.{service,socket}
     /lib/systemd/system/warprsa-stat.{service,timer}
-    /share/man/man1/warprsa-{key,stat}.1 /share/man/man5/warprsad.conf.5
+    /share/man/man1/warprsa-{key,stat}.1
+    /share/man/man5/{keys,warprsad}.conf.5
     /share/man/man7/warprsa.7 /share/man/man8/{warprsad,warprsa-configure}.8
     /share/doc/warprsa/examples/{openssl.cnf,nginx.conf,haproxy.cfg}
     /share/doc/warprsa/examples/{apache.conf,stunnel.conf}
     /share/doc/warprsa/examples/{stunnel-openssl.cnf,warprsad.conf}
+    /share/doc/warprsa/examples/{ca.cnf,keys.conf}
     /share/doc/warprsa/examples/apparmor/warprsad{,-engines})
 if [ -x "$BUILD_DIR/batching/remote/warprsad-remote" ]; then
     wanted+=(/sbin/warprsad-{gateway,remote}
