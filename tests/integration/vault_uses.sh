@@ -201,3 +201,8 @@ accounts "www by $(id -u): 1 uses"
 kill -9 "$(serving)"
 signs www -sha256
 accounts "www by $(id -u): 2 uses"
+# As a metric, summed over all daemons of this user.
+"$BUILD_DIR/batching/warprsa-stat" --prometheus >metrics.txt
+summed=$(sed -n "s/^warprsad_key_uses_total{user=\"$ME\",key=\"www\",by=\"$(id -u)\"} //p" \
+    metrics.txt)
+[ "${summed:-0}" -ge 2 ] || fail "$(grep key_ metrics.txt)"
