@@ -4,6 +4,7 @@
 # build directory of this project, and read
 #   OPENSSL              the openssl program (openssl)
 #   WARPRSA_TEST_ENGINE  host (unless set), ifma or cuda
+#   WARPRSA_TEST_KEYS    vault: keys are the daemon's (by_reference.sh)
 # A test makes its keys and files in a directory of its own, which is removed
 # when the test ends. It runs an operation through the provider and checks the
 # result with a process that doesn't load the provider. The counters, the last
@@ -101,10 +102,17 @@ PATIENT=(route=gpu startup_ms=60000 deadline_ms=600000)
 # The configuration of most tests: everything goes to the engine.
 configure openssl.cnf "$MODULE" engine="$ENGINE" "${PATIENT[@]}"
 
+# Sets "arguments" to those of a program that has the provider.
+use_keys() { # ARGUMENT...
+    arguments=("$@")
+}
+
 # The openssl program with the provider; its trace is added to "trace".
 with_provider() {
+    use_keys "$@"
     OPENSSL_CONF=${CONF:-$work/openssl.cnf} \
-        WARPRSA_TRACE=file:${TRACE:-$work/provider.trace} "$OPENSSL" "$@"
+        WARPRSA_TRACE=file:${TRACE:-$work/provider.trace} \
+        "$OPENSSL" "${arguments[@]}"
 }
 
 # serve CNF TRACE S_SERVER-OPTION...: starts a server in the background. Sets
@@ -113,8 +121,10 @@ serve() {
     local cnf=$1 trace=$2
     shift 2
     : >server.log # an earlier server may have written ACCEPT there
+    arguments=(-cert certificate.pem -key key.pem -www "$@")
+    [ "$cnf" = /dev/null ] || use_keys "${arguments[@]}"
     OPENSSL_CONF=$cnf WARPRSA_TRACE=file:$trace "$OPENSSL" s_server \
-        -accept 127.0.0.1:0 -cert certificate.pem -key key.pem -www "$@" \
+        -accept 127.0.0.1:0 "${arguments[@]}" \
         >server.log 2>&1 </dev/null &
     server=$!
     servers+=("$server")
@@ -258,3 +268,7 @@ expect_totals() {
         }
     done
 }
+
+# shellcheck source=tests/integration/by_reference.sh
+[ "${WARPRSA_TEST_KEYS:-}" != vault ] ||
+    . "$SOURCE_DIR/tests/integration/by_reference.sh"

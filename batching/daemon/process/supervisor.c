@@ -143,6 +143,19 @@ static void ended(supervisor *s, int status, const char *how)
             : 0);
 }
 
+/* Runs in the reader. Nothing of the daemon's sockets is open any longer than
+ * the daemon lives. */
+static int read_files(void *arg, int socket)
+{
+    const supervisor *s = arg;
+
+    for (unsigned i = 0; i < s->config->listeners_count; i++)
+        close(s->config->listeners[i]);
+    close(s->signals);
+    close_if_open(s->reports);
+    return s->config->read(s->config->arg, socket);
+}
+
 /* Runs what reads files, if it is wanted. */
 static void run_reader(supervisor *s)
 {
@@ -372,7 +385,8 @@ int warprsa_supervise(const warprsa_supervisor_config *config)
                                    : TICK_MS};
     sigset_t mine;
 
-    warprsa_reader_process_init(&s.reader, config->read, config->arg);
+    warprsa_reader_process_init(&s.reader,
+                                config->read != NULL ? read_files : NULL, &s);
     sigemptyset(&mine);
     sigaddset(&mine, SIGTERM);
     sigaddset(&mine, SIGINT);
