@@ -148,13 +148,16 @@ static void log_line(void *arg, int level, const char *line)
 
 /* ---- in the test ---- */
 
-/* A socket at an abstract address, of which `name` gets the name. */
-static int abstract_socket(int type, const char *suffix, char name[64])
+/* A socket at an abstract address, of which `name` gets the name. Each has
+ * another one: LeakSanitizer looks at a reader that ends from a process of its
+ * own, which has the reader's sockets a moment longer. */
+static int abstract_socket(int type, char name[64])
 {
+    static unsigned count;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-    snprintf(name, 64, "@warprsa-supervisor-%d-%s", (int)getpid(), suffix);
+    snprintf(name, 64, "@warprsa-supervisor-%d-%u", (int)getpid(), count++);
     strcpy(address.sun_path, name);
     address.sun_path[0] = '\0';
     assert_true(fd >= 0);
@@ -233,8 +236,8 @@ static int setup(void **state)
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return -1;
-    listener = abstract_socket(SOCK_SEQPACKET, "clients", name);
-    systemd = abstract_socket(SOCK_DGRAM, "systemd", name);
+    listener = abstract_socket(SOCK_SEQPACKET, name);
+    systemd = abstract_socket(SOCK_DGRAM, name);
     return listen(listener, 8) == 0 && setenv("NOTIFY_SOCKET", name, 1) == 0
                ? 0
                : -1;
