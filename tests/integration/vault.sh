@@ -69,5 +69,5 @@ reload_until() { # LINE
     more() {
         [ "$(grep -c -e "$1" daemon.log || :)" -gt "$lines" ]
     }
-    wait_for 60 more "$1"
+    wait_for 600 more "$1" # checking long keys takes time
 }
