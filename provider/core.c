@@ -63,19 +63,6 @@ void warprsa_core_raise(const warprsa_core *core, unsigned reason,
     warprsa_trace_printf(core->trace, 1, "not loaded: %s", text);
 }
 
-const OSSL_ITEM *warprsa_core_reasons(void *provctx)
-{
-    static const OSSL_ITEM reasons[] = {
-        {WARPRSA_R_REFERENCE, "bad key reference"},
-        {WARPRSA_R_PRIVATE_NUMBERS, "private numbers are not available"},
-        {WARPRSA_R_DAEMON, "warprsad does not compute"},
-        {0, NULL},
-    };
-
-    (void)provctx;
-    return reasons;
-}
-
 static void set_error(const warprsa_core *core, unsigned code,
                       const char *format, ...)
 {

@@ -27,8 +27,10 @@ typedef struct warprsa_core {
     OSSL_FUNC_BIO_gets_fn *bio_gets;
 } warprsa_core;
 
-/* Reasons of errors. Those raised while the provider loads have no texts:
- * libcrypto asks a provider for texts only after it has loaded. */
+/* Reasons of errors. They have no texts but what is raised with them: libcrypto
+ * would take texts back with the provider, and crashes then if it has cleaned
+ * up its own before, as where a program frees a key at the very end of exit().
+ */
 enum {
     WARPRSA_R_CONFIGURATION = 1,
     WARPRSA_R_DEFAULT_PROVIDER,
@@ -40,9 +42,6 @@ enum {
     WARPRSA_R_PRIVATE_NUMBERS,
     WARPRSA_R_DAEMON,
 };
-
-/* The texts of reasons, for OSSL_FUNC_PROVIDER_GET_REASON_STRINGS. */
-const OSSL_ITEM *warprsa_core_reasons(void *provctx);
 
 /* Takes the functions from the core's table `in`. False: one is missing; no
  * error can be raised then. One thread, at load. */

@@ -135,8 +135,6 @@ static const OSSL_DISPATCH dispatch[] = {
      (void (*)(void))warprsa_status_gettable},
     {OSSL_FUNC_PROVIDER_GET_PARAMS, (void (*)(void))warprsa_status_get},
     {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query},
-    {OSSL_FUNC_PROVIDER_GET_REASON_STRINGS,
-     (void (*)(void))warprsa_core_reasons},
     {0, NULL},
 };
 
