@@ -22,7 +22,6 @@ struct warprsa_compute {
     bool stopping;
     unsigned waiting_max;
     unsigned running_max; /* of one owner */
-    warprsa_compute_counts counts;
     unsigned thread_count;
     pthread_t threads[WARPRSA_COMPUTE_THREADS_MAX];
 };
@@ -39,9 +38,7 @@ static void add(warprsa_compute *compute, warprsa_compute_owner *owner,
     }
     TAILQ_INSERT_TAIL(&owner->waiting, step, link);
     owner->count++;
-    compute->counts.waiting++;
     step->owner = owner;
-    step->waits = true;
 }
 
 static void take(warprsa_compute *compute, warprsa_step *step)
@@ -51,8 +48,6 @@ static void take(warprsa_compute *compute, warprsa_step *step)
     TAILQ_REMOVE(&owner->waiting, step, link);
     if (--owner->count == 0)
         TAILQ_REMOVE(&compute->owners, owner, link);
-    compute->counts.waiting--;
-    step->waits = false;
 }
 
 /* The first step of the owner that has used least, of those that may have one
@@ -76,11 +71,6 @@ static void run(warprsa_step *step)
 
     step->length = 0;
     switch (step->kind) {
-    case WARPRSA_STEP_ENCODE:
-        ok = warprsa_padding_encode(step->key, &step->use, step->input,
-                                    step->output, &step->errors);
-        step->length = ok ? step->key->bytes : 0;
-        break;
     case WARPRSA_STEP_FINISH:
         ok = warprsa_padding_finish(step->key, &step->use, step->input,
                                     step->power, step->output, &step->length,
@@ -115,18 +105,15 @@ static uint64_t begin_paying(warprsa_compute *compute,
         compute->reached_ns = owner->used_ns;
     owner->used_ns += expected_ns;
     owner->running++;
-    compute->counts.running++;
     return expected_ns;
 }
 
-static void end_paying(warprsa_compute *compute, warprsa_compute_owner *owner,
-                       uint64_t expected_ns, uint64_t cost_ns)
+static void end_paying(warprsa_compute_owner *owner, uint64_t expected_ns,
+                       uint64_t cost_ns)
 {
     owner->used_ns += cost_ns - expected_ns; /* modulo 2^64 */
     owner->expected_ns = cost_ns;
     owner->running--;
-    compute->counts.running--;
-    compute->counts.cpu_ns += cost_ns;
 }
 
 /* Runs a step that was taken. The lock is held before and after. */
@@ -141,11 +128,7 @@ static void run_taken(warprsa_compute *compute, warprsa_step *step)
     run(step);
     cost_ns = warprsa_thread_cpu_ns() - cost_ns;
     pthread_mutex_lock(&compute->lock);
-    end_paying(compute, owner, expected_ns, cost_ns);
-    if (step->outcome == WARPRSA_STEP_DONE)
-        compute->counts.done++;
-    else
-        compute->counts.failed++;
+    end_paying(owner, expected_ns, cost_ns);
     pthread_mutex_unlock(&compute->lock);
     step->done(step);
     pthread_mutex_lock(&compute->lock);
@@ -159,7 +142,6 @@ static bool is_late(const warprsa_step *step)
 /* Ends a step that was taken too late. As run_taken(). */
 static void end_late(warprsa_compute *compute, warprsa_step *step)
 {
-    compute->counts.late++;
     pthread_mutex_unlock(&compute->lock);
     end_without_running(step, WARPRSA_STEP_LATE);
     pthread_mutex_lock(&compute->lock);
@@ -254,34 +236,8 @@ bool warprsa_compute_submit(warprsa_compute *compute,
     ok = owner->count < compute->waiting_max;
     if (ok)
         add(compute, owner, step);
-    else
-        compute->counts.refused++;
     pthread_mutex_unlock(&compute->lock);
     if (ok)
         pthread_cond_signal(&compute->changed);
     return ok;
-}
-
-bool warprsa_compute_cancel(warprsa_compute *compute, warprsa_step *step)
-{
-    bool waited = false;
-
-    pthread_mutex_lock(&compute->lock);
-    waited = step->waits;
-    if (waited) {
-        take(compute, step);
-        compute->counts.cancelled++;
-    }
-    pthread_mutex_unlock(&compute->lock);
-    return waited;
-}
-
-warprsa_compute_counts warprsa_compute_count(warprsa_compute *compute)
-{
-    warprsa_compute_counts counts;
-
-    pthread_mutex_lock(&compute->lock);
-    counts = compute->counts;
-    pthread_mutex_unlock(&compute->lock);
-    return counts;
 }

@@ -29,9 +29,8 @@ enum {
 typedef struct warprsa_compute warprsa_compute;
 
 typedef enum warprsa_step_kind {
-    WARPRSA_STEP_ENCODE, /* `output` gets the number for the engine */
-    WARPRSA_STEP_FINISH, /* of `input`, that number, and `power` */
     WARPRSA_STEP_ALL,    /* warprsa_padding_compute() */
+    WARPRSA_STEP_FINISH, /* warprsa_padding_finish(), of an engine's power */
 } warprsa_step_kind;
 
 typedef enum warprsa_step_outcome {
@@ -42,7 +41,7 @@ typedef enum warprsa_step_outcome {
 } warprsa_step_outcome;
 
 /* A step, which the caller fills in. It stays as it is, with all that it points
- * to, until done() is called or the step is cancelled. */
+ * to, until done() is called. */
 typedef struct warprsa_step {
     warprsa_step_kind kind;
     const warprsa_padding_key *key;
@@ -67,7 +66,6 @@ typedef struct warprsa_step {
     /* The module's own. */
     struct warprsa_compute_owner *owner;
     TAILQ_ENTRY(warprsa_step) link;
-    bool waits;
 } warprsa_step;
 
 TAILQ_HEAD(warprsa_step_list, warprsa_step);
@@ -81,14 +79,6 @@ typedef struct warprsa_compute_owner {
     uint64_t expected_ns; /* what its last step cost */
     TAILQ_ENTRY(warprsa_compute_owner) link; /* while count > 0 */
 } warprsa_compute_owner;
-
-/* Since the start; `waiting` and `running` are of this moment. */
-typedef struct warprsa_compute_counts {
-    uint64_t done, failed, late, cancelled;
-    uint64_t refused; /* by submit() */
-    uint64_t cpu_ns;
-    unsigned waiting, running;
-} warprsa_compute_counts;
 
 /* Starts `threads` threads, 1 to WARPRSA_COMPUTE_THREADS_MAX. waiting_max: of
  * one owner. NULL: no memory, or no threads. */
@@ -105,14 +95,5 @@ void warprsa_compute_owner_init(warprsa_compute_owner *owner);
  * them; done() will not be called. Any thread. */
 bool warprsa_compute_submit(warprsa_compute *compute,
                             warprsa_compute_owner *owner, warprsa_step *step);
-
-/* Takes back a step that was submitted and for which done() has not been called
- * yet. True: it had not begun, and done() will not be called. False: done()
- * will be called, or is just being called. The thread that calls this must
- * rule out that done() ends the step's memory meanwhile. */
-bool warprsa_compute_cancel(warprsa_compute *compute, warprsa_step *step);
-
-/* Any thread. */
-warprsa_compute_counts warprsa_compute_count(warprsa_compute *compute);
 
 #endif

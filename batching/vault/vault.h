@@ -108,11 +108,6 @@ warprsa_vault_key_for_engines(const warprsa_vault_key *key);
 size_t warprsa_vault_key_certificates(warprsa_vault_key *key, char *pem,
                                       size_t size);
 
-/* Visits all accounts, with the vault's locks held. Any thread. */
-void warprsa_vault_each_account(
-    warprsa_vault *vault,
-    void (*visit)(void *arg, const warprsa_vault_account *account), void *arg);
-
 /* Writes the audit: a line for each account that has changed since the last
  * audit. To be called once a minute. Any thread. */
 void warprsa_vault_audit(warprsa_vault *vault);

@@ -325,24 +325,6 @@ void warprsa_vault_describe(warprsa_vault_key *key,
     warprsa_vault_ledger_describe(key->ledger, user, text, size);
 }
 
-static void each_account(warprsa_vault *vault, bool changed,
-                         void (*visit)(void *arg,
-                                       const warprsa_vault_account *account),
-                         void *arg)
-{
-    pthread_mutex_lock(&vault->lock);
-    for (unsigned i = 0; i < vault->ledger_count; i++)
-        warprsa_vault_ledger_each(vault->ledgers[i], changed, visit, arg);
-    pthread_mutex_unlock(&vault->lock);
-}
-
-void warprsa_vault_each_account(
-    warprsa_vault *vault,
-    void (*visit)(void *arg, const warprsa_vault_account *account), void *arg)
-{
-    each_account(vault, false, visit, arg);
-}
-
 static void audit_one(void *arg, const warprsa_vault_account *account)
 {
     const warprsa_vault *vault = arg;
@@ -366,7 +348,10 @@ void warprsa_vault_audit(warprsa_vault *vault)
         warprsa_log_budgets_left_out(&vault->budgets, now_ns, &owner, &lines))
         say(vault, 0, "%llu denials of one user were not logged",
             (unsigned long long)lines);
-    each_account(vault, true, audit_one, vault);
+    pthread_mutex_lock(&vault->lock);
+    for (unsigned i = 0; i < vault->ledger_count; i++)
+        warprsa_vault_ledger_each(vault->ledgers[i], true, audit_one, vault);
+    pthread_mutex_unlock(&vault->lock);
 }
 
 /* What a reading makes of the set, before anything is changed. */

@@ -271,16 +271,6 @@ warprsa_use_answer warprsa_client_use_wait(warprsa_client *client,
     return answer;
 }
 
-void warprsa_client_use_give_up(warprsa_client *client, warprsa_client_use *use)
-{
-    uint8_t output[WARPRSA_VAULT_MODULUS_BYTES_MAX];
-
-    use->until_ns = 0;
-    if (use->is_submitted)
-        (void)look(client, use, warprsa_clock_ns(), output);
-    explicit_bzero(output, sizeof(output));
-}
-
 void warprsa_client_use_why(warprsa_client *client,
                             const warprsa_client_use *use,
                             warprsa_use_answer answer, char *why,

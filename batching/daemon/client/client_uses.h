@@ -69,10 +69,6 @@ warprsa_use_answer warprsa_client_use_wait(warprsa_client *client,
                                            warprsa_client_use *use,
                                            uint8_t *output);
 
-/* Gives up a use that is PENDING. */
-void warprsa_client_use_give_up(warprsa_client *client,
-                                warprsa_client_use *use);
-
 /* Why a use has ended without a result, for a person; names the socket. */
 void warprsa_client_use_why(warprsa_client *client,
                             const warprsa_client_use *use,

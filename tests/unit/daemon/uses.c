@@ -550,6 +550,7 @@ TEST_IN(a_notifier_tells, begin, end)
     backend->key_release(key);
 }
 
+/* A use whose deadline has passed keeps no slot. */
 TEST_IN(given_up, begin, end)
 {
     warprsa_backend_key *key = vault_key(KEY);
@@ -559,7 +560,9 @@ TEST_IN(given_up, begin, end)
     for (unsigned i = 0; i < 100; i++) { /* more than there are slots */
         warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
         (void)warprsa_client_use_go_on(g.client, &use, 0, output);
-        warprsa_client_use_give_up(g.client, &use);
+        use.until_ns = 0;
+        assert_int_equal(warprsa_client_use_go_on(g.client, &use, 0, output),
+                         WARPRSA_USE_LATER);
     }
     FAKE_SET(hold, false);
     done(KEY, &sign_pss);
