@@ -148,7 +148,8 @@ def do_errors(on, path):
         pb.STATUS_OK], results
     assert results[8][1] == b"\0" * size
     request = pb.Request()
-    request.operations.operation.add(id=1, key=0, input=good, padding=1)
+    request.operations.operation.add(id=1, key=0, input=good,
+                                     use=pb.Use(padding=1))
     session.send(request)
     assert session.receive().results.result[0].status == pb.STATUS_UNSUPPORTED
     request = pb.Request()
