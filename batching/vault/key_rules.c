@@ -33,6 +33,11 @@ enum {
     DECRYPT_DIGESTS = BIT(WARPRSA_PADDING_OAEP),
 };
 
+static const uint32_t operation_paddings[WARPRSA_USE_OPERATIONS] = {
+    [WARPRSA_USE_SIGN] = SIGN_PADDINGS,
+    [WARPRSA_USE_DECRYPT] = DECRYPT_PADDINGS,
+};
+
 #define SIGN_PADDINGS_TEXT    "pkcs1, pss or none for sign"
 #define DECRYPT_PADDINGS_TEXT "pkcs1, tls, oaep or none for decrypt"
 #define DIGESTS_TEXT                                                           \
@@ -508,6 +513,40 @@ bool warprsa_key_rules_know(const warprsa_key_rule *const *rules,
         if (is_for_user(rules[i], user))
             return true;
     return false;
+}
+
+/* Adds what a rule allows of one operation. */
+static void add_rights(const warprsa_key_rule *rule, unsigned operation,
+                       warprsa_key_rights *rights)
+{
+    for (unsigned padding = WARPRSA_PADDING_NONE;
+         padding < WARPRSA_USE_PADDINGS; padding++) {
+        const uint32_t named = warprsa_use_digests(operation, padding);
+        const uint32_t digests = named & rule->digests;
+
+        if ((rule->paddings & BIT(padding)) == 0 ||
+            (operation_paddings[operation] & BIT(padding)) == 0 ||
+            (named != 0 && digests == 0))
+            continue;
+        rights->operations |= BIT(operation);
+        rights->paddings[operation] |= BIT(padding);
+        rights->digests[operation][padding] |= digests;
+    }
+}
+
+void warprsa_key_rules_rights(const warprsa_key_rule *const *rules,
+                              unsigned count, const warprsa_vault_user *user,
+                              warprsa_key_rights *rights)
+{
+    *rights = (warprsa_key_rights){0};
+    for (unsigned i = 0; i < count; i++) {
+        if (!is_for_user(rules[i], user))
+            continue;
+        for (unsigned operation = WARPRSA_USE_SIGN;
+             operation < WARPRSA_USE_OPERATIONS; operation++)
+            if (rules[i]->operations & BIT(operation))
+                add_rights(rules[i], operation, rights);
+    }
 }
 
 /* Appends text where there is room, and counts it where not. */

@@ -35,6 +35,7 @@
 
 #include "batching/vault/wire/denial.h"
 #include "batching/vault/wire/key_name.h"
+#include "batching/vault/wire/key_rights.h"
 #include "batching/vault/wire/key_use.h"
 
 enum {
@@ -123,6 +124,13 @@ warprsa_denial warprsa_key_rules_decide(const warprsa_key_rule *const *rules,
 /* Whether one of these rules is for this user. */
 bool warprsa_key_rules_know(const warprsa_key_rule *const *rules,
                             unsigned count, const warprsa_vault_user *user);
+
+/* What these rules allow this user, all of them taken together: the bound that
+ * key_rights.h describes. It names each padding and each digest by which
+ * warprsa_key_rules_decide() allows a use that has no fault, and no others. */
+void warprsa_key_rules_rights(const warprsa_key_rule *const *rules,
+                              unsigned count, const warprsa_vault_user *user,
+                              warprsa_key_rights *rights);
 
 /* Writes what a rule allows, in its words, cut to `size` bytes. Returns how
  * many bytes all of it has, as snprintf() does. */

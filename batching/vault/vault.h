@@ -25,6 +25,7 @@
 #include "batching/vault/wire/denial.h"
 #include "batching/vault/wire/key_accounts.h"
 #include "batching/vault/wire/key_name.h"
+#include "batching/vault/wire/key_rights.h"
 #include "batching/vault/wire/key_use.h"
 #include "gpu/engine.h"
 
@@ -83,6 +84,12 @@ void warprsa_vault_describe(warprsa_vault_key *key,
                             const warprsa_vault_user *user, char *text,
                             size_t size);
 
+/* What this user may do with the key, for programs: the bound that key_rights.h
+ * describes. Counts nothing. Any thread. */
+void warprsa_vault_rights(warprsa_vault_key *key,
+                          const warprsa_vault_user *user,
+                          warprsa_key_rights *rights);
+
 /* Whether it has taken a reading yet. Until then nobody can tell which keys
  * there are. Any thread. */
 bool warprsa_vault_is_filled(const warprsa_vault *vault);
@@ -103,10 +110,15 @@ const uint8_t *warprsa_vault_key_spki(const warprsa_vault_key *key,
 const warprsa_private_key *
 warprsa_vault_key_for_engines(const warprsa_vault_key *key);
 
-/* Copies up to `size` bytes of the key's certificates, PEM, and returns how
- * many there are; 0: none. Any thread. */
-size_t warprsa_vault_key_certificates(warprsa_vault_key *key, char *pem,
-                                      size_t size);
+/*
+ * Copies up to `size` bytes of the key's certificates, PEM, from this offset
+ * on, and returns how many there are in all; 0: none. *edition is another
+ * number once the certificates or the key of this name have changed, so pieces
+ * that came with the same one belong together. Any thread.
+ */
+size_t warprsa_vault_key_certificates(warprsa_vault_key *key, size_t offset,
+                                      char *pem, size_t size,
+                                      uint32_t *edition);
 
 /* Writes the audit: a line for each account that has changed since the last
  * audit. To be called once a minute. Any thread. */

@@ -21,7 +21,7 @@ typedef struct warprsa_vault_means {
     warprsa_padding_library *library;
 } warprsa_vault_means;
 
-/* All but the last four stays as it is made. */
+/* All but the last five stays as it is made. */
 struct warprsa_vault_key {
     char name[WARPRSA_KEY_NAME_SIZE];
     uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES];
@@ -37,6 +37,7 @@ struct warprsa_vault_key {
     atomic_bool removed;
     char *certificates; /* PEM, under the vault's lock; NULL: none */
     size_t certificate_bytes;
+    uint32_t certificate_edition; /* the vault's reading that brought them */
 };
 
 /* Makes a key, with one reference. Its means outlive it. Its engines' numbers

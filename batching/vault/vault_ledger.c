@@ -333,6 +333,15 @@ void warprsa_vault_ledger_describe(warprsa_vault_ledger *ledger,
     pthread_mutex_unlock(&ledger->lock);
 }
 
+void warprsa_vault_ledger_rights(warprsa_vault_ledger *ledger,
+                                 const warprsa_vault_user *user,
+                                 warprsa_key_rights *rights)
+{
+    pthread_mutex_lock(&ledger->lock);
+    warprsa_key_rules_rights(ledger->rules, ledger->rule_count, user, rights);
+    pthread_mutex_unlock(&ledger->lock);
+}
+
 static void visit_one(account *a, bool changed,
                       void (*visit)(void *arg, const warprsa_vault_account *),
                       void *arg)

@@ -61,6 +61,12 @@ void warprsa_vault_ledger_describe(warprsa_vault_ledger *ledger,
                                    const warprsa_vault_user *user, char *text,
                                    size_t size);
 
+/* What the rules allow this user: the bound that key_rights.h describes. Any
+ * thread. */
+void warprsa_vault_ledger_rights(warprsa_vault_ledger *ledger,
+                                 const warprsa_vault_user *user,
+                                 warprsa_key_rights *rights);
+
 /* Visits the accounts, with the ledger's lock held; of `changed`, only those
  * that were used since they were last visited so. Any thread. */
 void warprsa_vault_ledger_each(

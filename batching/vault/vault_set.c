@@ -43,6 +43,7 @@ struct warprsa_vault {
     unsigned ledger_count;
     warprsa_key_rules rules;
     bool has_rules;
+    uint32_t readings; /* that changed the set */
     _Atomic uint64_t generation;
     atomic_bool filled;
     warprsa_vault_means means;
@@ -232,15 +233,17 @@ bool warprsa_vault_next_name(warprsa_vault *vault,
     return found;
 }
 
-size_t warprsa_vault_key_certificates(warprsa_vault_key *key, char *pem,
-                                      size_t size)
+size_t warprsa_vault_key_certificates(warprsa_vault_key *key, size_t offset,
+                                      char *pem, size_t size, uint32_t *edition)
 {
     size_t bytes = 0;
 
     pthread_mutex_lock(&key->vault->lock);
     bytes = key->certificate_bytes;
-    if (bytes > 0 && size > 0)
-        memcpy(pem, key->certificates, bytes < size ? bytes : size);
+    if (offset < bytes && size > 0)
+        memcpy(pem, key->certificates + offset,
+               bytes - offset < size ? bytes - offset : size);
+    *edition = key->certificate_edition;
     pthread_mutex_unlock(&key->vault->lock);
     return bytes;
 }
@@ -323,6 +326,13 @@ void warprsa_vault_describe(warprsa_vault_key *key,
                             size_t size)
 {
     warprsa_vault_ledger_describe(key->ledger, user, text, size);
+}
+
+void warprsa_vault_rights(warprsa_vault_key *key,
+                          const warprsa_vault_user *user,
+                          warprsa_key_rights *rights)
+{
+    warprsa_vault_ledger_rights(key->ledger, user, rights);
 }
 
 static void audit_one(void *arg, const warprsa_vault_account *account)
@@ -447,6 +457,31 @@ static void say_key(const warprsa_vault *vault, const warprsa_vault_key *key,
         key->certificates != NULL ? ", with certificates" : "");
 }
 
+static bool has_same_certificates(const warprsa_vault_key *a,
+                                  const warprsa_vault_key *b)
+{
+    return a->certificate_bytes == b->certificate_bytes &&
+           (a->certificate_bytes == 0 ||
+            memcmp(a->certificates, b->certificates, a->certificate_bytes) ==
+                0);
+}
+
+/* Gives a key that stays the certificates of the same key as it was read. */
+static void renew_certificates(const warprsa_vault *vault,
+                               warprsa_vault_key *old, warprsa_vault_key *key)
+{
+    char *certificates = old->certificates;
+    size_t bytes = old->certificate_bytes;
+
+    if (has_same_certificates(old, key))
+        return;
+    old->certificates = key->certificates;
+    old->certificate_bytes = key->certificate_bytes;
+    old->certificate_edition = vault->readings;
+    key->certificates = certificates;
+    key->certificate_bytes = bytes;
+}
+
 /* The keys that were read: those that are the same as before stay, so that
  * whoever has found them need not look again. */
 static void take_keys(change *c, warprsa_vault *vault,
@@ -460,16 +495,11 @@ static void take_keys(change *c, warprsa_vault *vault,
             strcmp(c->keys.by_name[c->keys.count - 1]->name, key->name) == 0)
             continue;
         if (old != NULL && compare_spkis(&old, &key) == 0) {
-            char *certificates = old->certificates;
-            size_t bytes = old->certificate_bytes;
-
-            old->certificates = key->certificates;
-            old->certificate_bytes = key->certificate_bytes;
-            key->certificates = certificates;
-            key->certificate_bytes = bytes;
+            renew_certificates(vault, old, key);
             keep(c, old);
             continue;
         }
+        key->certificate_edition = vault->readings;
         keep(c, key);
     }
 }
@@ -579,6 +609,7 @@ static bool replace_keys(warprsa_vault *vault, warprsa_vault_reading *reading)
         undo_change(&c, vault);
         return false;
     }
+    vault->readings++;
     take_keys(&c, vault, reading);
     take_refusals(&c, vault, reading);
     refuse_twins(&c, vault);

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Making keys from a few primes, on all CPUs, and copying them to a subject.
+ * Making keys from a few primes, on all CPUs, and copying them to a subject;
+ * or loading them there from files.
  */
 #include "bench/load/keys.h"
 
@@ -12,6 +13,7 @@
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/param_build.h>
+#include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 
@@ -161,6 +163,13 @@ static bool encrypt(const load_keys *keys, load_key *key)
     return ok;
 }
 
+static void encrypt_for(const load_keys *keys, load_key *key)
+{
+    if (keys->options->weights[LOAD_OAEP] > 0 && !encrypt(keys, key))
+        load_fail("nothing can be encrypted for a key of %u bits",
+                  8 * key->bytes);
+}
+
 static void make_group(load_keys *keys, const load_group *group)
 {
     prime_pool pool;
@@ -177,9 +186,7 @@ static void make_group(load_keys *keys, const load_group *group)
         if (key->oracle == NULL)
             load_fail("a key of %u bits can't be made", group->bits);
         key->bytes = (unsigned)EVP_PKEY_get_size(key->oracle);
-        if (keys->options->weights[LOAD_OAEP] > 0 && !encrypt(keys, key))
-            load_fail("nothing can be encrypted for a key of %u bits",
-                      group->bits);
+        encrypt_for(keys, key);
     }
     pool_free(&pool);
 }
@@ -197,9 +204,15 @@ void load_keys_make(load_keys *keys, const load_options *options)
         count += options->groups[i].count;
         keys->weight += options->groups[i].weight;
     }
+    if (options->key_files_count > 0)
+        count = options->key_files_count;
     keys->keys = calloc(count, sizeof(*keys->keys));
     if (keys->keys == NULL)
         load_fail("no memory for %zu keys", count);
+    if (options->key_files_count > 0) {
+        keys->count = (unsigned)count;
+        return;
+    }
     for (size_t i = 0; i < options->groups_count; i++)
         make_group(keys, &options->groups[i]);
 }
@@ -220,8 +233,48 @@ static EVP_PKEY *copy(const load_key *key, OSSL_LIB_CTX *libctx)
     return made;
 }
 
+/* The public half of a subject's key, in the default provider. */
+static EVP_PKEY *public_half(const load_keys *keys, const EVP_PKEY *key)
+{
+    unsigned char *encoded = NULL;
+    const unsigned char *position = NULL;
+    int length = i2d_PUBKEY(key, &encoded);
+    EVP_PKEY *made = NULL;
+
+    position = encoded;
+    if (length > 0)
+        made = d2i_PUBKEY_ex(NULL, &position, length, keys->libctx, NULL);
+    OPENSSL_free(encoded);
+    return made;
+}
+
+static void load_file(const load_keys *keys, load_key *key, const char *path,
+                      OSSL_LIB_CTX *subject)
+{
+    BIO *file = BIO_new_file(path, "r");
+
+    if (file != NULL)
+        key->subject =
+            PEM_read_bio_PrivateKey_ex(file, NULL, NULL, NULL, subject, NULL);
+    BIO_free(file);
+    if (key->subject != NULL && EVP_PKEY_is_a(key->subject, "RSA"))
+        key->oracle = public_half(keys, key->subject);
+    if (key->oracle == NULL)
+        load_fail("--key-files: %s: an RSA key or a reference in PEM is wanted",
+                  path);
+    key->bytes = (unsigned)EVP_PKEY_get_size(key->oracle);
+    if (key->bytes > LOAD_BYTES_MAX)
+        load_fail("--key-files: %s: %u bits: 4096 at most are wanted", path,
+                  8 * key->bytes);
+    encrypt_for(keys, key);
+}
+
 void load_keys_copy(load_keys *keys, OSSL_LIB_CTX *subject)
 {
+    for (unsigned i = 0; i < keys->options->key_files_count; i++)
+        load_file(keys, &keys->keys[i], keys->options->key_files[i], subject);
+    if (keys->options->key_files_count > 0)
+        return;
     for (unsigned i = 0; i < keys->count; i++) {
         keys->keys[i].subject = copy(&keys->keys[i], subject);
         if (keys->keys[i].subject == NULL)
@@ -235,6 +288,10 @@ void load_keys_drop_copies(load_keys *keys)
     for (unsigned i = 0; i < keys->count; i++) {
         EVP_PKEY_free(keys->keys[i].subject);
         keys->keys[i].subject = NULL;
+        if (keys->options->key_files_count > 0) {
+            EVP_PKEY_free(keys->keys[i].oracle);
+            keys->keys[i].oracle = NULL;
+        }
     }
 }
 
@@ -250,10 +307,12 @@ void load_keys_free(load_keys *keys)
 load_key *load_keys_choose(const load_keys *keys, load_random *random)
 {
     const load_options *options = keys->options;
-    unsigned left = load_random_below(random, keys->weight);
-    unsigned first = 0;
+    unsigned left = 0, first = 0;
     size_t i = 0;
 
+    if (options->key_files_count > 0)
+        return &keys->keys[load_random_below(random, keys->count)];
+    left = load_random_below(random, keys->weight);
     for (; left >= options->groups[i].weight; i++) {
         left -= options->groups[i].weight;
         first += options->groups[i].count;

@@ -5,6 +5,10 @@
  * subjects. Since thousands may be wanted, they are made from few primes, which
  * are combined in pairs. So they are good for measuring only: two moduli with
  * a prime in common can both be factored.
+ *
+ * Or a subject loads them from files, as a program does. Then it may have no
+ * more of a private key than a reference, and results are verified by the
+ * public one.
  */
 #ifndef WARPRSA_LOAD_KEYS_H
 #define WARPRSA_LOAD_KEYS_H
@@ -38,11 +42,12 @@ typedef struct load_keys {
     unsigned weight; /* of all groups */
 } load_keys;
 
-/* Makes all keys, with a thread per CPU; load_fail() if that fails. */
+/* Makes all keys that are not from files, with a thread per CPU; load_fail() if
+ * that fails. */
 void load_keys_make(load_keys *keys, const load_options *options);
 
-/* Copies the keys to the library context of a subject; load_fail() if that
- * fails. */
+/* Copies the keys to the library context of a subject, or has it load their
+ * files; load_fail() if that fails. */
 void load_keys_copy(load_keys *keys, OSSL_LIB_CTX *subject);
 void load_keys_drop_copies(load_keys *keys);
 

@@ -16,8 +16,12 @@ refused "1024 to 4096" --keys=512
 refused "even number" --keys=1025
 refused "comma is wanted" --keys=2048y
 refused "1 to 100000" --keys=2048x0
-refused "pkcs1, bare, pss or oaep" --mix=pkcs7
+refused "pkcs1, bare, raw, pss or oaep" --mix=pkcs7
 refused "1 to 1000000" --mix=pkcs1:0
+refused "nowhere.pem: an RSA key or a reference" --key-files=nowhere.pem
+plain genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out ec.pem
+refused "ec.pem: an RSA key or a reference" --key-files=ec.pem
+refused "64 at most" --key-files="$(printf 'a,%.0s' {1..64})"
 refused "callback or fd" --wake=signal
 refused "fresh or kept" --contexts=old
 refused "even or poisson" --arrivals=odd

@@ -168,6 +168,35 @@ static void ask_for_key(script *x)
     assert_non_null(memchr(reply.allowed, '\0', sizeof(reply.allowed)));
 }
 
+/* A question for certificates, and mostly the reply. */
+static void ask_for_certificates(script *x)
+{
+    warprsa_message message = {.version = WARPRSA_PROTOCOL,
+                               .type = WARPRSA_MESSAGE_GET_CERTIFICATES,
+                               .number = fuzz_number(&x->in),
+                               .generation = fuzz_number(&x->in)};
+    struct pollfd one = {.fd = x->control, .events = POLLIN};
+    static warprsa_certificates_message reply;
+
+    fake_vault.certificates =
+        fuzz_number(&x->in) % (WARPRSA_KEY_CERTIFICATES_MAX + 1);
+    snprintf(message.name, sizeof(message.name), "key%02u",
+             fuzz_byte(&x->in) % (FAKE_VAULT_KEYS + 1));
+    if (fuzz_byte(&x->in) > 128)
+        message.number %= WARPRSA_KEY_CERTIFICATES_MAX + 2;
+    send_bytes(x, &message, sizeof(message));
+    if (fuzz_byte(&x->in) > 200 || poll(&one, 1, REPLY_MS) != 1 ||
+        warprsa_certificates_message_receive(x->control, &reply) !=
+            WARPRSA_RECEIVED)
+        return;
+    if (reply.type != WARPRSA_MESSAGE_CERTIFICATES)
+        return;
+    assert_true(reply.bytes <= sizeof(reply.pem));
+    assert_true(reply.total <= WARPRSA_KEY_CERTIFICATES_MAX);
+    if (reply.bytes > 0)
+        assert_true(reply.offset + reply.bytes <= reply.total);
+}
+
 static void send_rubbish(script *x)
 {
     size_t size = fuzz_byte(&x->in) % 64;
@@ -384,6 +413,9 @@ static void step(script *x)
         break;
     case 8:
         ask_for_key(x);
+        break;
+    case 9:
+        ask_for_certificates(x);
         break;
     default:
         session_step(x, what / 16);

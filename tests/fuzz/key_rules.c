@@ -97,6 +97,35 @@ static void check_decisions(const warprsa_key_rule *rule)
     want(!warprsa_key_rules_know(&rule, 1, &other));
 }
 
+/* Whatever a rule allows is within the rights that a program is told of. */
+static void check_rights(const warprsa_key_rule *rule)
+{
+    const uint32_t id = rule->id;
+    const bool is_identity = rule->who == WARPRSA_WHO_IDENTITY;
+    const warprsa_vault_user user = {
+        .uid = id, .gid = id, .identity = is_identity ? rule->identity : NULL};
+    warprsa_key_rights rights;
+
+    warprsa_key_rules_rights(&rule, 1, &user, &rights);
+    want((rights.operations & ~rule->operations) == 0);
+    for (unsigned o = 1; o < WARPRSA_USE_OPERATIONS; o++)
+        for (unsigned p = 1; p < WARPRSA_USE_PADDINGS; p++) {
+            const uint32_t named = warprsa_use_digests(o, p);
+            const warprsa_key_use use = use_of(rule, o, p);
+            unsigned at = 0;
+            const bool allowed =
+                warprsa_key_rules_decide(&rule, 1, &user, &use, &at) ==
+                WARPRSA_ALLOWED;
+
+            want((rights.digests[o][p] & ~(named & rule->digests)) == 0);
+            want((rights.paddings[o] & ~rule->paddings) == 0);
+            if (allowed && (named & 1u << use.digest) != 0)
+                want(rights.digests[o][p] & 1u << use.digest &&
+                     rights.paddings[o] & 1u << p &&
+                     rights.operations & 1u << o);
+        }
+}
+
 /* What a rule allows, in words, allows the same. */
 static void check_words(const warprsa_key_rule *rule)
 {
@@ -128,6 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (unsigned i = 0; i < rules.count; i++) {
             want(warprsa_key_rules_add(&copies, &rules.of[i]));
             check_decisions(&rules.of[i]);
+            check_rights(&rules.of[i]);
             check_words(&rules.of[i]);
         }
     want(copies.count == rules.count);

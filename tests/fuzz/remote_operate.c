@@ -106,6 +106,7 @@ static void operate(fuzz_input *in)
     static uint8_t message[WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX];
     static const uint8_t zeros[WARPRSA_MODULUS_BYTES_MAX];
     static uint8_t ones[WARPRSA_MODULUS_BYTES_MAX];
+    static const warprsa_key_use use;
     warprsa_remote_operation operation[AT_ONCE];
     const uint32_t count = 1 + fuzz_byte(in) % AT_ONCE;
     const uint32_t key = fuzz_number(in), how = fuzz_byte(in);
@@ -118,7 +119,7 @@ static void operate(fuzz_input *in)
         operation[i] =
             (warprsa_remote_operation){.id = seen.ids++,
                                        .key = key,
-                                       .padding = how == 255,
+                                       .use = how == 255 ? &use : NULL,
                                        .bytes = how > 240 ? 1 + how : 256,
                                        .input = how % 16 == 15 ? ones : zeros};
     }

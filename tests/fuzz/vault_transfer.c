@@ -174,6 +174,8 @@ static void check_keys(void)
     const warprsa_key_use use = {.operation = WARPRSA_USE_SIGN,
                                  .padding = WARPRSA_PADDING_NONE};
     char name[WARPRSA_KEY_NAME_SIZE] = "", text[256];
+    warprsa_key_rights rights;
+    uint32_t edition = 0;
 
     while (warprsa_vault_next_name(vault, name)) {
         warprsa_vault_key *key = warprsa_vault_find_name(vault, name);
@@ -187,7 +189,9 @@ static void check_keys(void)
         want(warprsa_vault_key_modulus_bytes(key) >= 128);
         want(warprsa_vault_may(key, &user, &use) < WARPRSA_DENIALS);
         warprsa_vault_describe(key, &user, text, sizeof(text));
-        (void)warprsa_vault_key_certificates(key, text, sizeof(text));
+        warprsa_vault_rights(key, &user, &rights);
+        (void)warprsa_vault_key_certificates(key, 100, text, sizeof(text),
+                                             &edition);
         warprsa_vault_key_release(same);
         warprsa_vault_key_release(key);
     }

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Asking the daemon which keys its vault has: the one of a name, or all that
- * this process may use in some way. Over a connection of its own, and waiting
- * for the replies: for commands, and for loading a key.
+ * this process may use in some way, and their certificates. Over a connection
+ * of its own, and waiting for the replies: for commands, and for loading a key.
+ * One thread at a time.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_CLIENT_KEY_LOOKUP_H
 #define WARPRSA_BATCHING_DAEMON_CLIENT_KEY_LOOKUP_H
@@ -41,5 +42,21 @@ warprsa_key_found warprsa_key_lookup_next(warprsa_key_lookup *lookup,
                                           const char *name,
                                           warprsa_key_message *key, char *why,
                                           size_t why_size);
+
+/*
+ * The certificates of the key of this name, in PEM as the vault's file has
+ * them: the key's own first, then those of its chain. Sets *pem, which the
+ * caller frees, with a zero after *bytes bytes. A key without certificates is
+ * FOUND, with *bytes 0; otherwise than FOUND, *pem is NULL. The bytes are the
+ * daemon's, and may have zeros among them: whoever parses them believes
+ * nothing.
+ *
+ * They may belong to another key of this name if the vault's file has been
+ * replaced since the name was looked up: compare the public keys.
+ */
+warprsa_key_found warprsa_key_lookup_certificates(warprsa_key_lookup *lookup,
+                                                  const char *name, char **pem,
+                                                  size_t *bytes, char *why,
+                                                  size_t why_size);
 
 #endif

@@ -11,10 +11,15 @@
 #include <sys/ioctl.h>
 
 #include "batching/daemon/wire/message.h"
+#include "batching/vault/vault_transfer.h"
 
 enum {
     KEYS_AT_ONCE = 64, /* that a LIST looks at */
 };
+
+_Static_assert((int)WARPRSA_KEY_CERTIFICATES_MAX ==
+                   (int)WARPRSA_VAULT_CERTIFICATE_BYTES_MAX,
+               "a client may ask for each byte of the certificates");
 
 /* Whether the client has yet to read a reply. Replies are larger than what they
  * answer, so a client that never reads would fill the kernel's memory. */
@@ -72,15 +77,22 @@ static void describe(warprsa_vault_key *key, const warprsa_vault_user *user,
     snprintf(reply->name, sizeof(reply->name), "%s",
              warprsa_vault_key_name(key));
     warprsa_vault_describe(key, user, reply->allowed, sizeof(reply->allowed));
+    warprsa_vault_rights(key, user, &reply->rights);
 }
 
-/* The name of a LOOKUP must be one; of a LIST it may be empty. */
-static bool is_sensible(const warprsa_message *asked)
+/* What is wrong with a question; NULL: nothing. */
+static const char *fault(const warprsa_message *asked)
 {
     const size_t length = strnlen(asked->name, sizeof(asked->name));
 
-    return warprsa_key_name_is_valid(asked->name, length) ||
-           (length == 0 && asked->type == WARPRSA_MESSAGE_LIST);
+    if (!warprsa_key_name_is_valid(asked->name, length) &&
+        !(length == 0 && asked->type == WARPRSA_MESSAGE_LIST))
+        return "it broke the protocol: the name of a key";
+    if (asked->type == WARPRSA_MESSAGE_GET_CERTIFICATES &&
+        asked->number > WARPRSA_KEY_CERTIFICATES_MAX)
+        return "it broke the protocol: certificates from a byte on that no key "
+               "can have";
+    return NULL;
 }
 
 static void look_up(warprsa_vault *vault, const warprsa_message *asked,
@@ -101,24 +113,70 @@ static void look_up(warprsa_vault *vault, const warprsa_message *asked,
     warprsa_vault_key_release(key);
 }
 
+static bool reply_key(warprsa_vault *vault, int socket,
+                      const warprsa_message *asked,
+                      const warprsa_vault_user *user)
+{
+    warprsa_key_message reply = {.type = WARPRSA_MESSAGE_NO_KEY,
+                                 .generation = asked->generation};
+
+    if (vault != NULL)
+        look_up(vault, asked, user, &reply);
+    return warprsa_key_message_send(socket, &reply);
+}
+
+/* A piece of the certificates. The client may ask for bytes that are not there:
+ * there were more when it asked for those before. */
+static void copy_certificates(warprsa_vault_key *key, uint32_t offset,
+                              warprsa_certificates_message *reply)
+{
+    size_t left = 0;
+    const size_t total = warprsa_vault_key_certificates(
+        key, offset, reply->pem, sizeof(reply->pem), &reply->edition);
+
+    if (offset < total)
+        left = total - offset;
+    reply->type = WARPRSA_MESSAGE_CERTIFICATES;
+    reply->total = (uint32_t)total;
+    reply->offset = offset;
+    reply->bytes =
+        (uint32_t)(left < sizeof(reply->pem) ? left : sizeof(reply->pem));
+}
+
+static bool reply_certificates(warprsa_vault *vault, int socket,
+                               const warprsa_message *asked,
+                               const warprsa_vault_user *user)
+{
+    warprsa_certificates_message reply = {.type = WARPRSA_MESSAGE_NO_KEY,
+                                          .generation = asked->generation};
+    warprsa_vault_key *key =
+        vault != NULL ? find(vault, asked->name, user) : NULL;
+
+    if (key != NULL)
+        copy_certificates(key, asked->number, &reply);
+    warprsa_vault_key_release(key);
+    return warprsa_certificates_message_send(socket, &reply);
+}
+
 const char *warprsa_lookups_reply(warprsa_vault *vault, int socket,
                                   const warprsa_message *asked,
                                   const struct ucred *sender)
 {
-    warprsa_key_message reply = {.type = WARPRSA_MESSAGE_NO_KEY,
-                                 .generation = asked->generation};
+    const char *wrong = fault(asked);
     warprsa_vault_user user;
     warprsa_peer peer;
 
-    if (!is_sensible(asked))
-        return "it broke the protocol: the name of a key";
+    if (wrong != NULL)
+        return wrong;
     if (is_unread(socket))
         return "it broke the protocol: it asks before it has read the answer";
     if (vault != NULL && !warprsa_vault_is_filled(vault))
         return "the keys have not been read yet";
     warprsa_peer_find(&peer, socket, sender);
     warprsa_peer_user(&peer, "", &user);
-    if (vault != NULL)
-        look_up(vault, asked, &user, &reply);
-    return warprsa_key_message_send(socket, &reply) ? NULL : "it has gone";
+    return (asked->type == WARPRSA_MESSAGE_GET_CERTIFICATES
+                ? reply_certificates
+                : reply_key)(vault, socket, asked, &user)
+               ? NULL
+               : "it has gone";
 }

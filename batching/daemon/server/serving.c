@@ -30,6 +30,7 @@
 
 enum {
     POLL_MS = 100,
+    START_POLL_MS = 10, /* until it is ready: uses of the vault wait for keys */
     REPORT_MS = 1000,
     START_MS = 5000, /* for the first device, before a reload goes on */
     /* For the keys of the vault, before the daemon says that it is ready; less
@@ -441,10 +442,11 @@ static void trim(serving_state *s)
  * to stop. */
 static void watch(serving_state *s, const sigset_t *signals)
 {
-    const struct timespec poll = {0, POLL_MS * 1000000L};
     unsigned since_ms = 0;
 
     for (;;) {
+        const unsigned poll_ms = s->ready ? POLL_MS : START_POLL_MS;
+        const struct timespec poll = {0, poll_ms * 1000000L};
         int caught = sigtimedwait(signals, NULL, &poll);
         warprsa_queue_state state;
 
@@ -452,6 +454,7 @@ static void watch(serving_state *s, const sigset_t *signals)
             return;
         if (caught == SIGHUP)
             reload(s);
+        warprsa_serving_vault_tick(s->vault);
         state = warprsa_queue_wait_ready(s->queue, 0);
         if (state == WARPRSA_QUEUE_READY)
             say_ready(s);
@@ -462,10 +465,9 @@ static void watch(serving_state *s, const sigset_t *signals)
                               memory_order_relaxed);
         stop_if_no_device(s, state);
         warprsa_server_tick(s->server);
-        warprsa_serving_vault_tick(s->vault);
         warprsa_queue_trace_left_out(s->queue);
         trim(s);
-        since_ms += POLL_MS;
+        since_ms += poll_ms;
         if (since_ms >= REPORT_MS &&
             warprsa_server_is_healthy(s->server, HEALTHY_MS)) {
             report(s, WARPRSA_REPORT_ALIVE);

@@ -35,10 +35,15 @@ bool warprsa_message_send(int socket, warprsa_message *message, const int *fds,
 warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
                                          int fds[WARPRSA_MESSAGE_FDS]);
 
-/* The same of a warprsa_key_message, without descriptors. */
+/* The same of the other replies, without descriptors. */
 bool warprsa_key_message_send(int socket, warprsa_key_message *message);
 warprsa_received warprsa_key_message_receive(int socket,
                                              warprsa_key_message *message);
+bool warprsa_certificates_message_send(int socket,
+                                       warprsa_certificates_message *message);
+warprsa_received
+warprsa_certificates_message_receive(int socket,
+                                     warprsa_certificates_message *message);
 
 /* Closes those that are there. Any thread. */
 void warprsa_message_close_fds(const int fds[WARPRSA_MESSAGE_FDS]);

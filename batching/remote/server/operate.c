@@ -197,7 +197,7 @@ serve(warprsa_operate *s, const warprsa_remote_operation *o, uint64_t now_ns)
 {
     const warprsa_operate_key *key;
 
-    if (o->padding != 0)
+    if (o->use != NULL)
         return WARPRSA_REMOTE_UNSUPPORTED;
     if (o->key >= s->keys_max || !s->keys[o->key].taken)
         return WARPRSA_REMOTE_INVALID;
@@ -243,17 +243,17 @@ static bool can_serve(warprsa_operate *s, const warprsa_remote_request *request)
 static const char *serve_message(warprsa_operate *s, const uint8_t *bytes,
                                  size_t size, bool *served)
 {
-    warprsa_remote_request request;
-    const char *wrong = warprsa_remote_read_request(bytes, size, &request);
+    warprsa_remote_request *request = &s->host->request;
+    const char *wrong = warprsa_remote_read_request(bytes, size, request);
 
-    *served = wrong != NULL || can_serve(s, &request);
+    *served = wrong != NULL || can_serve(s, request);
     if (*served && wrong == NULL)
-        wrong = request.kind == WARPRSA_REMOTE_OPERATIONS
-                    ? serve_all(s, &request)
-                : request.kind == WARPRSA_REMOTE_UNLOAD_KEY
-                    ? unload_key(s, request.key)
-                    : load_key(s, &request);
-    explicit_bzero(&request.private_key, sizeof(request.private_key));
+        wrong = request->kind == WARPRSA_REMOTE_OPERATIONS
+                    ? serve_all(s, request)
+                : request->kind == WARPRSA_REMOTE_UNLOAD_KEY
+                    ? unload_key(s, request->key)
+                    : load_key(s, request);
+    explicit_bzero(&request->private_key, sizeof(request->private_key));
     return wrong;
 }
 

@@ -43,6 +43,7 @@ typedef struct warprsa_operate_host {
     void (*refuse)(struct warprsa_operate *session, warprsa_grpc_status status,
                    const char *why);
     unsigned holding; /* sessions that wait for room for a message */
+    warprsa_remote_request request; /* SECRET; the message being served */
     warprsa_operate_results results;
 } warprsa_operate_host;
 

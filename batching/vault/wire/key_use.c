@@ -134,6 +134,21 @@ static bool find_needs(const warprsa_key_use *use, needs *out)
     return false;
 }
 
+uint32_t warprsa_use_digests(unsigned operation, unsigned padding)
+{
+    const warprsa_key_use use = {.operation = (uint8_t)operation,
+                                 .padding = (uint8_t)padding};
+    uint32_t bits = 0;
+    needs need;
+
+    if (!find_needs(&use, &need) || !need.digest)
+        return 0;
+    for (unsigned i = WARPRSA_DIGEST_NONE + 1; i < WARPRSA_USE_DIGESTS; i++)
+        if (operation != WARPRSA_USE_SIGN || digests[i].signs)
+            bits |= UINT32_C(1) << i;
+    return need.mgf1_digest ? bits : bits | UINT32_C(1) << WARPRSA_DIGEST_NONE;
+}
+
 static const char *digest_fault(const warprsa_key_use *use, const needs *need)
 {
     bool sign = use->operation == WARPRSA_USE_SIGN;

@@ -126,6 +126,13 @@ int warprsa_use_operation_named(const char *word, size_t length);
 int warprsa_use_padding_named(const char *word, size_t length);
 int warprsa_use_digest_named(const char *word, size_t length);
 
+/*
+ * The digests that a use of this operation and padding may name, a bit each;
+ * bit WARPRSA_DIGEST_NONE: it may name none. 0: the padding has no use for a
+ * digest, or the operation does not have it. Both are known ones. Any thread.
+ */
+uint32_t warprsa_use_digests(unsigned operation, unsigned padding);
+
 /* Bytes of a hash; 0 for NONE. The digest is a known one. */
 unsigned warprsa_use_digest_bytes(unsigned digest);
 

@@ -52,6 +52,8 @@ warprsa_vault *fake_vault_reset(unsigned count)
     fake_vault.denial = fake_vault.unknown_before = 0;
     fake_vault.compute_full = fake_vault.slow = fake_vault.bad = false;
     fake_vault.empty = false;
+    fake_vault.certificates = fake_vault.edition = 0;
+    fake_vault.editions_left = 0;
     fake_vault.uses = fake_vault.denials = fake_vault.late = 0;
     fake_vault.computed = fake_vault.finished = 0;
     memset(&vault, 0, sizeof(vault));
@@ -176,6 +178,36 @@ void warprsa_vault_describe(warprsa_vault_key *key,
                             size_t size)
 {
     snprintf(text, size, "anything with %s", key->name);
+}
+
+void warprsa_vault_rights(warprsa_vault_key *key,
+                          const warprsa_vault_user *user,
+                          warprsa_key_rights *rights)
+{
+    memset(rights, 0, sizeof(*rights));
+    rights->operations = 1u << WARPRSA_USE_SIGN;
+    rights->paddings[WARPRSA_USE_SIGN] = 1u << WARPRSA_PADDING_PSS;
+    rights->digests[WARPRSA_USE_SIGN][WARPRSA_PADDING_PSS] = key->number;
+}
+
+char fake_vault_certificate(unsigned i, unsigned edition, size_t at)
+{
+    return (char)('!' + (at / 89 + at + i + edition) % 89);
+}
+
+size_t warprsa_vault_key_certificates(warprsa_vault_key *key, size_t offset,
+                                      char *pem, size_t size, uint32_t *edition)
+{
+    const size_t bytes = fake_vault.certificates;
+
+    if (fake_vault.editions_left > 0) {
+        fake_vault.editions_left--;
+        fake_vault.edition++;
+    }
+    *edition = fake_vault.edition;
+    for (size_t at = offset; at < bytes && at - offset < size; at++)
+        pem[at - offset] = fake_vault_certificate(key->number, *edition, at);
+    return bytes;
 }
 
 bool warprsa_vault_is_filled(const warprsa_vault *v)

@@ -31,6 +31,9 @@ typedef struct fake_vault_state {
     atomic_bool slow;           /* no finish() is quick */
     atomic_bool bad;            /* encode() and finish() fail */
     atomic_bool empty;          /* it has taken no reading yet */
+    atomic_uint certificates;   /* bytes of each key's */
+    atomic_uint edition;        /* of them */
+    atomic_uint editions_left;  /* next questions that each change it */
     /* What it saw. */
     atomic_uint uses, denials, computed, finished;
     pthread_mutex_t lock; /* of `user` */
@@ -54,6 +57,9 @@ unsigned fake_vault_removed_references(void);
 
 /* References that anybody has, to any key. */
 unsigned fake_vault_references(void);
+
+/* Byte number `at` of the certificates of key number i. */
+char fake_vault_certificate(unsigned i, unsigned edition, size_t at);
 
 /* The answer to a use of key number i: its length. */
 unsigned fake_vault_answer(unsigned i, const warprsa_key_use *use,

@@ -422,6 +422,105 @@ TEST(test_decisions)
     warprsa_key_rules_free(&rules);
 }
 
+/* Whether the rules allow a use that has no fault, and names this digest alone:
+ * what warprsa_key_rules_decide() says. */
+static bool allows(const warprsa_key_rule *const *rules, unsigned count,
+                   const warprsa_vault_user *user, unsigned operation,
+                   unsigned padding, unsigned digest)
+{
+    warprsa_key_use use = {.operation = (uint8_t)operation,
+                           .padding = (uint8_t)padding,
+                           .digest = (uint8_t)digest,
+                           .input_bytes = 256};
+    unsigned at = 0;
+
+    if (padding == PAD(PSS) || padding == PAD(OAEP))
+        use.mgf1_digest = use.digest;
+    if (padding == PAD(PSS))
+        use.input_bytes = (uint16_t)warprsa_use_digest_bytes(digest);
+    return warprsa_key_use_fault(&use, 256) == NULL &&
+           warprsa_key_rules_decide(rules, count, user, &use, &at) == YES;
+}
+
+/* Rights are what the decisions allow, no more and no less. Returns how many
+ * bits they have. */
+static unsigned try_rights(const warprsa_key_rule *const *rules, unsigned count,
+                           const warprsa_vault_user *user)
+{
+    warprsa_key_rights rights, expected = {0};
+    unsigned bits = 0;
+
+    memset(&rights, 0xff, sizeof(rights));
+    for (unsigned o = 1; o < WARPRSA_USE_OPERATIONS; o++)
+        for (unsigned p = 1; p < WARPRSA_USE_PADDINGS; p++)
+            for (unsigned d = 0; d < WARPRSA_USE_DIGESTS; d++) {
+                if (!allows(rules, count, user, o, p, d))
+                    continue;
+                expected.operations |= BIT(o);
+                expected.paddings[o] |= BIT(p);
+                if (warprsa_use_digests(o, p) != 0)
+                    expected.digests[o][p] |= BIT(d);
+                bits++;
+            }
+    warprsa_key_rules_rights(rules, count, user, &rights);
+    assert_memory_equal(&rights, &expected, sizeof(rights));
+    return bits;
+}
+
+TEST(test_rights)
+{
+    static const warprsa_vault_user alice = {.uid = ALICE};
+    static const char *const text[] = {
+        rules_text,
+        /* Each operation has a padding that the other does not. */
+        "www user=alice sign decrypt padding=pss,oaep digest=any\n",
+        /* All digests that make no signatures. */
+        "www user=alice sign padding=pss,pkcs1 "
+        "digest=sm3,shake128,blake2s256\n",
+        "www user=alice sign padding=pkcs1 digest=sha1\n"
+        "www user=alice sign padding=pss digest=sha256 rate=1\n"
+        "www user=alice decrypt padding=none\n",
+        ""};
+    static const unsigned bits[] = {5, 14 + 19, 0, 1 + 1 + 1, 0};
+    const warprsa_key_rule *of[20];
+
+    for (size_t i = 0; i < COUNT(text); i++) {
+        warprsa_key_rules rules;
+        unsigned count;
+
+        parse(&rules, text[i]);
+        count = rules_for(&rules, "www", of);
+        assert_int_equal(try_rights(of, count, &alice), bits[i]);
+        for (size_t j = 0; j < COUNT(decisions); j++) {
+            count = rules_for(&rules, decisions[j].key, of);
+            (void)try_rights(of, count, &decisions[j].user);
+        }
+        warprsa_key_rules_free(&rules);
+    }
+}
+
+/* Two rules that each allow one digest of a pair allow no use with both: rights
+ * are a bound. */
+TEST(test_rights_are_a_bound)
+{
+    static const warprsa_vault_user alice = {.uid = ALICE};
+    static const warprsa_key_use use = USE(SIGN, PSS, SHA256, SHA384);
+    const warprsa_key_rule *of[2];
+    warprsa_key_rights rights;
+    warprsa_key_rules rules;
+    unsigned at = 0;
+
+    parse(&rules, "www user=alice sign padding=pss digest=sha256\n"
+                  "www user=alice sign padding=pss digest=sha384\n");
+    assert_int_equal(rules_for(&rules, "www", of), 2);
+    warprsa_key_rules_rights(of, 2, &alice, &rights);
+    assert_int_equal(rights.digests[SIGN][PAD(PSS)],
+                     BIT(DIG(SHA256)) | BIT(DIG(SHA384)));
+    assert_int_equal(warprsa_key_rules_decide(of, 2, &alice, &use, &at),
+                     NO(DIGEST));
+    warprsa_key_rules_free(&rules);
+}
+
 /* Without rules nothing is allowed to anybody. */
 TEST(test_no_rules)
 {

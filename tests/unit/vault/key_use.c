@@ -170,6 +170,35 @@ static void try_tls_versions(const warprsa_key_use *use)
     assert_int_equal(is_sound(&other), tls);
 }
 
+/* The mask of digests is that of the uses without a fault. */
+static void try_digest_masks(const warprsa_key_use *use)
+{
+    const uint32_t mask = warprsa_use_digests(use->operation, use->padding);
+    const bool twice = use->mgf1_digest != WARPRSA_DIGEST_NONE;
+    uint32_t sound_ones = 0;
+
+    for (unsigned digest = 0; digest < WARPRSA_USE_DIGESTS; digest++) {
+        warprsa_key_use other = *use;
+
+        other.digest = (uint8_t)digest;
+        if (twice)
+            other.mgf1_digest = (uint8_t)digest;
+        if (use->padding == WARPRSA_PADDING_PSS)
+            other.input_bytes = (uint16_t)warprsa_use_digest_bytes(digest);
+        sound_ones |= (uint32_t)is_sound(&other) << digest;
+    }
+    assert_int_equal(mask != 0 ? mask : 1 << WARPRSA_DIGEST_NONE, sound_ones);
+}
+
+TEST(digest_masks)
+{
+    each_kind(try_digest_masks);
+    assert_int_equal(
+        warprsa_use_digests(WARPRSA_USE_SIGN, WARPRSA_PADDING_OAEP), 0);
+    assert_int_equal(
+        warprsa_use_digests(WARPRSA_USE_DECRYPT, WARPRSA_PADDING_PSS), 0);
+}
+
 TEST(tls_versions)
 {
     each_kind(try_tls_versions);

@@ -332,6 +332,7 @@ TEST(test_certificates)
     warprsa_vault *vault = vault_new();
     warprsa_vault_reading reading;
     warprsa_vault_key *www = NULL;
+    uint32_t first = 0, edition = 0, replaced = 0;
     char pem[10] = "";
 
     warprsa_vault_reading_init(&reading, warprsa_vault_means_of(vault));
@@ -340,18 +341,47 @@ TEST(test_certificates)
     assert_false(warprsa_vault_reading_certify(&reading, "ca", "one", 3));
     assert_true(warprsa_vault_replace(vault, &reading));
     www = warprsa_vault_find_name(vault, "www");
-    assert_int_equal(warprsa_vault_key_certificates(www, pem, sizeof(pem)), 3);
+    assert_int_equal(
+        warprsa_vault_key_certificates(www, 0, pem, sizeof(pem), &first), 3);
     assert_string_equal(pem, "one");
+    /* The same once more. */
+    assert_true(warprsa_vault_reading_add(&reading, "www", &numbers[0]));
+    assert_true(warprsa_vault_reading_certify(&reading, "www", "one", 3));
+    assert_true(warprsa_vault_replace(vault, &reading));
+    assert_int_equal(
+        warprsa_vault_key_certificates(www, 0, pem, sizeof(pem), &edition), 3);
+    assert_int_equal(edition, first);
     /* A renewed certificate of the same key. */
     assert_true(warprsa_vault_reading_add(&reading, "www", &numbers[0]));
     assert_true(warprsa_vault_reading_certify(&reading, "www", "second", 6));
     assert_true(warprsa_vault_replace(vault, &reading));
     assert_false(warprsa_vault_key_is_removed(www));
     memset(pem, 0, sizeof(pem));
-    assert_int_equal(warprsa_vault_key_certificates(www, pem, 3), 6);
+    assert_int_equal(warprsa_vault_key_certificates(www, 0, pem, 3, &edition),
+                     6);
     assert_string_equal(pem, "sec");
-    read_keys(vault, "www=0", "");
-    assert_int_equal(warprsa_vault_key_certificates(www, pem, 3), 0);
+    assert_true(edition != first);
+    assert_int_equal(warprsa_vault_key_certificates(www, 4, pem, 9, &edition),
+                     6);
+    assert_string_equal(pem, "ndc");
+    assert_int_equal(warprsa_vault_key_certificates(www, 6, pem, 9, &edition),
+                     6);
+    assert_string_equal(pem, "ndc");
+    assert_int_equal(
+        warprsa_vault_key_certificates(www, SIZE_MAX, pem, 9, &edition), 6);
+    /* Those of another key of this name are others, even with these bytes. */
+    warprsa_vault_key_release(www);
+    assert_true(warprsa_vault_reading_add(&reading, "www", &numbers[1]));
+    assert_true(warprsa_vault_reading_certify(&reading, "www", "second", 6));
+    assert_true(warprsa_vault_replace(vault, &reading));
+    www = warprsa_vault_find_name(vault, "www");
+    assert_int_equal(warprsa_vault_key_certificates(www, 0, pem, 9, &replaced),
+                     6);
+    assert_true(replaced != edition && replaced != first);
+    read_keys(vault, "www=1", "");
+    assert_int_equal(warprsa_vault_key_certificates(www, 0, pem, 3, &edition),
+                     0);
+    assert_true(edition != replaced);
     warprsa_vault_key_release(www);
     warprsa_vault_free(vault);
 }
@@ -383,6 +413,7 @@ TEST(test_log_of_uses)
     const warprsa_vault_user host = {.identity = "dns:a", .pid = 1};
     warprsa_vault *vault = vault_new();
     warprsa_vault_key *www = NULL;
+    warprsa_key_rights rights;
     char text[100];
 
     read_keys(vault, "www=0", rules_of_alice);
@@ -408,6 +439,8 @@ TEST(test_log_of_uses)
     warprsa_vault_audit(vault);
     assert_logged("");
     warprsa_vault_describe(www, &alice, text, sizeof(text));
+    warprsa_vault_rights(www, &alice, &rights);
+    assert_int_equal(rights.operations, 1 << WARPRSA_USE_SIGN);
     assert_string_equal(text, "sign padding=none");
     warprsa_vault_key_release(www);
     warprsa_vault_free(vault);

@@ -284,6 +284,32 @@ TEST(test_many_users)
     warprsa_key_rules_free(&rules);
 }
 
+/* A user has the rights of the rules for this name and this user alone. */
+TEST(test_rights)
+{
+    warprsa_key_rules rules;
+    warprsa_vault_ledger *ledger =
+        ledger_new(&rules, "www user=1001 sign padding=pss digest=sha384\n"
+                           "www user=1002 decrypt padding=tls\n"
+                           "ca user=1001 decrypt padding=none\n");
+    warprsa_key_rights rights;
+
+    warprsa_vault_ledger_rights(ledger, &alice, &rights);
+    assert_int_equal(rights.operations, 1 << WARPRSA_USE_SIGN);
+    assert_int_equal(rights.paddings[WARPRSA_USE_SIGN],
+                     1 << WARPRSA_PADDING_PSS);
+    assert_int_equal(rights.digests[WARPRSA_USE_SIGN][WARPRSA_PADDING_PSS],
+                     1 << WARPRSA_DIGEST_SHA384);
+    warprsa_vault_ledger_rights(ledger, &bob, &rights);
+    assert_int_equal(rights.operations, 1 << WARPRSA_USE_DECRYPT);
+    assert_int_equal(rights.paddings[WARPRSA_USE_SIGN], 0);
+    warprsa_vault_ledger_rights(ledger, &(warprsa_vault_user){.uid = 3},
+                                &rights);
+    assert_int_equal(rights.operations, 0);
+    warprsa_vault_ledger_free(ledger);
+    warprsa_key_rules_free(&rules);
+}
+
 TEST(test_describe)
 {
     static const char expected[] =

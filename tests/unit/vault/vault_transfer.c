@@ -181,6 +181,7 @@ TEST_IN(test_files, begin, end)
     const warprsa_key_use use = {.operation = WARPRSA_USE_SIGN,
                                  .padding = WARPRSA_PADDING_NONE};
     warprsa_vault_key *www = NULL;
+    uint32_t edition = 0;
     size_t bytes = 0;
     static char pem[65536];
 
@@ -206,7 +207,7 @@ TEST_IN(test_files, begin, end)
         "key www: added: RSA of 1024 bits, with certificates\n");
     www = warprsa_vault_find_name(vault, "www");
     assert_int_equal(warprsa_vault_may(www, &user, &use), WARPRSA_ALLOWED);
-    bytes = warprsa_vault_key_certificates(www, pem, sizeof(pem));
+    bytes = warprsa_vault_key_certificates(www, 0, pem, sizeof(pem), &edition);
     assert_true(bytes > 2 * WARPRSA_VAULT_PIECE_BYTES);
     assert_memory_equal(pem, "-----BEGIN CERTIFICATE-----", 27);
     assert_memory_equal(pem + bytes - 26, "-----END CERTIFICATE-----\n", 26);
