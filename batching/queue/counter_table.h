@@ -111,6 +111,9 @@
       "Memory allocated for them at the start; no more is allocated later")    \
     X(clients, GAUGE, "processes", "warprsad_clients",                         \
       "Processes that are connected to warprsad")                              \
+    X(jobs_left, COUNTER, "jobs", "warprsa_jobs_left_total",                   \
+      "Async jobs that the program has left in a pause, as when a client goes" \
+      " away in a handshake; libcrypto keeps 10 to 20 KiB of each")            \
     X(vault_uses, COUNTER, "operations", "warprsa_vault_uses_total",           \
       "Uses of keys of the vault that had a result")                           \
     X(vault_libcrypto, COUNTER, "operations", "warprsa_vault_libcrypto_total", \

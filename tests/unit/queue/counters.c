@@ -70,7 +70,7 @@ TEST(a_line_with_everything)
         "devices=0 keys=0 "
         "keys_loaded=2 keys_wiped=1 keys_evicted=0 keys_wrong=0 slots=0 "
         "slots_bytes=0 "
-        "clients=0 vault_uses=0 vault_libcrypto=0 vault_denials=0 "
+        "clients=0 jobs_left=0 vault_uses=0 vault_libcrypto=0 vault_denials=0 "
         "vault_late=0 device1_ready=1 device1_gpu=5 device1_running=0 "
         "device1_batches=3 device1_losses=0 device1_checks_failed=0 "
         "device1_wrong=0 device1_failovers=0 "
