@@ -83,8 +83,8 @@ void warprsa_vault_describe(warprsa_vault_key *key,
                             const warprsa_vault_user *user, char *text,
                             size_t size);
 
-/* Whether it has taken a reading yet. Until then nobody can tell which keys
- * there are. Any thread. */
+/* Whether it has taken a whole reading yet. Until then nobody can tell which
+ * keys there are, but those that are found can be used. Any thread. */
 bool warprsa_vault_is_filled(const warprsa_vault *vault);
 
 /* Changes whenever keys were removed or replaced. Any thread. */

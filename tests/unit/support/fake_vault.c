@@ -52,6 +52,7 @@ warprsa_vault *fake_vault_reset(unsigned count)
     fake_vault.denial = fake_vault.unknown_before = 0;
     fake_vault.compute_full = fake_vault.slow = fake_vault.bad = false;
     fake_vault.empty = false;
+    fake_vault.partial = false;
     fake_vault.uses = fake_vault.denials = fake_vault.late = 0;
     fake_vault.computed = fake_vault.finished = 0;
     memset(&vault, 0, sizeof(vault));
@@ -180,7 +181,7 @@ void warprsa_vault_describe(warprsa_vault_key *key,
 
 bool warprsa_vault_is_filled(const warprsa_vault *v)
 {
-    return !fake_vault.empty;
+    return !fake_vault.empty && !fake_vault.partial;
 }
 
 uint64_t warprsa_vault_generation(const warprsa_vault *v)

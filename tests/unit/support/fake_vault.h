@@ -31,6 +31,7 @@ typedef struct fake_vault_state {
     atomic_bool slow;           /* no finish() is quick */
     atomic_bool bad;            /* encode() and finish() fail */
     atomic_bool empty;          /* it has taken no reading yet */
+    atomic_bool partial;        /* it has keys of one that has not ended */
     /* What it saw. */
     atomic_uint uses, denials, computed, finished;
     pthread_mutex_t lock; /* of `user` */
