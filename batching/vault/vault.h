@@ -72,6 +72,11 @@ warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
                                  const warprsa_vault_user *user,
                                  const warprsa_key_use *use);
 
+/* A use that was allowed could not be begun, and the user is told to ask again:
+ * gives back what it took of the user's rate. Any thread. */
+void warprsa_vault_give_back(warprsa_vault_key *key,
+                             const warprsa_vault_user *user);
+
 /* Whether this user may use the key in some way: only then the daemon tells
  * that it has it. Counts nothing. Any thread. */
 bool warprsa_vault_may_know(warprsa_vault_key *key,

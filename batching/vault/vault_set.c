@@ -311,6 +311,12 @@ warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
     return denial;
 }
 
+void warprsa_vault_give_back(warprsa_vault_key *key,
+                             const warprsa_vault_user *user)
+{
+    warprsa_vault_ledger_give_back(key->ledger, user);
+}
+
 bool warprsa_vault_may_know(warprsa_vault_key *key,
                             const warprsa_vault_user *user)
 {

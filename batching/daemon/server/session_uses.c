@@ -163,8 +163,19 @@ static ending ending_of(const warprsa_session_use *use)
                     .errors = use->task.errors};
 }
 
+/* The client asks again, and its user does not pay twice for it. */
+static void give_back(const warprsa_session *s, warprsa_session_use *use)
+{
+    warprsa_vault_user user;
+
+    warprsa_peer_user(&s->peer, s->user.identity, &user);
+    warprsa_vault_give_back(use->key, &user);
+}
+
 static void end_use(warprsa_session *s, warprsa_pending *p, const ending *end)
 {
+    if (end->answer == WARPRSA_USE_LATER)
+        give_back(s, p->use);
     warprsa_session_use_free(p->use);
     p->use = NULL;
     p->busy = false;

@@ -54,6 +54,7 @@ warprsa_vault *fake_vault_reset(unsigned count)
     fake_vault.empty = false;
     fake_vault.partial = false;
     fake_vault.uses = fake_vault.denials = fake_vault.late = 0;
+    fake_vault.given_back = 0;
     fake_vault.computed = fake_vault.finished = 0;
     memset(&vault, 0, sizeof(vault));
     vault.count = count;
@@ -163,6 +164,13 @@ warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
     atomic_fetch_add(
         denial == WARPRSA_ALLOWED ? &fake_vault.uses : &fake_vault.denials, 1);
     return denial;
+}
+
+void warprsa_vault_give_back(warprsa_vault_key *key,
+                             const warprsa_vault_user *user)
+{
+    note_user(user);
+    atomic_fetch_add(&fake_vault.given_back, 1);
 }
 
 bool warprsa_vault_may_know(warprsa_vault_key *key,

@@ -33,7 +33,7 @@ typedef struct fake_vault_state {
     atomic_bool empty;          /* it has taken no reading yet */
     atomic_bool partial;        /* it has keys of one that has not ended */
     /* What it saw. */
-    atomic_uint uses, denials, computed, finished;
+    atomic_uint uses, denials, given_back, computed, finished;
     pthread_mutex_t lock; /* of `user` */
     warprsa_vault_user user;
     char identity[256];
