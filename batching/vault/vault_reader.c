@@ -85,7 +85,8 @@ static bool send_key(void *arg, const char *name, const EVP_PKEY *key,
                             "to a digest that warprsad does not know");
     snprintf(r->record->name, sizeof(r->record->name), "%s", name);
     return send_record(r, WARPRSA_RECORD_KEY) &&
-           send_certificates(r, name, certificates);
+           send_certificates(r, name, certificates) &&
+           send_record(r, WARPRSA_RECORD_SO_FAR);
 }
 
 static void send_keys(reader *r, const warprsa_vault_files *files)

@@ -3,8 +3,9 @@
  *
  * Reads the vault's files and sends what they hold. This is all of the life of
  * a process that the supervisor forks for it, at start and for each reload, one
- * at a time: to check thousands of keys takes minutes, and what libcrypto's
- * decoders leave in memory goes with the process.
+ * at a time: to check thousands of keys takes minutes on few CPUs, and what
+ * libcrypto's decoders leave in memory goes with the process. Each key is sent
+ * as soon as it has been checked.
  */
 #ifndef WARPRSA_BATCHING_VAULT_VAULT_READER_H
 #define WARPRSA_BATCHING_VAULT_VAULT_READER_H

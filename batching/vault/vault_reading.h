@@ -34,6 +34,7 @@ typedef struct warprsa_vault_reading {
     /* Why there are no keys and no rules, and the vault keeps what it has;
      * empty: there are. */
     char keys_why[WARPRSA_VAULT_WHY_SIZE], rules_why[WARPRSA_VAULT_WHY_SIZE];
+    bool is_in_use; /* the vault has the rules, and keys so far */
 } warprsa_vault_reading;
 
 /* An empty reading: of a directory without keys, and of no rules. The means are
@@ -71,6 +72,15 @@ void warprsa_vault_reading_no_rules(warprsa_vault_reading *reading,
 
 /* What the vault's keys are made with. Any thread. */
 warprsa_vault_means *warprsa_vault_means_of(warprsa_vault *vault);
+
+/*
+ * Has a vault that has taken no reading yet use what one has brought so far,
+ * beside what it has: the keys, and the rules, which must be all. The reading
+ * keeps its keys, and is to be taken as a whole later. Nothing is refused
+ * before that, but of two names of one key the second is left out. False: no
+ * memory, and the reading is to be freed. Any thread, one at a time.
+ */
+bool warprsa_vault_add(warprsa_vault *vault, warprsa_vault_reading *reading);
 
 /*
  * Takes the reading in the place of what the vault has, and leaves it empty. A

@@ -8,7 +8,9 @@
  *
  * A reading is a BEGIN, records in any order, and an END, which makes the vault
  * take it. A sender that dies before its END has changed nothing, and the next
- * BEGIN starts over. The receiver believes no length and no number.
+ * BEGIN starts over. A vault that has taken no reading yet takes keys before
+ * that, since programs wait for them: at a SO_FAR, those that stand before it,
+ * by the rules that do. The receiver believes no length and no number.
  */
 #ifndef WARPRSA_BATCHING_VAULT_VAULT_TRANSFER_H
 #define WARPRSA_BATCHING_VAULT_VAULT_TRANSFER_H
@@ -37,6 +39,7 @@ typedef enum warprsa_vault_record_kind {
     WARPRSA_RECORD_NO_KEYS,  /* why: the vault keeps its keys */
     WARPRSA_RECORD_NO_RULES, /* why: the vault keeps its rules */
     WARPRSA_RECORD_END,
+    WARPRSA_RECORD_SO_FAR, /* the key before is whole */
 } warprsa_vault_record_kind;
 
 typedef struct warprsa_vault_piece {
@@ -79,6 +82,7 @@ typedef struct warprsa_vault_receiver {
     warprsa_vault *vault;
     warprsa_vault_record *record;
     bool begun;
+    bool is_whole; /* the last record was a SO_FAR */
     warprsa_vault_reading reading;
     char *certificates; /* so far */
     uint32_t certificate_bytes;

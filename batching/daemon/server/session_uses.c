@@ -64,17 +64,16 @@ static ending begin(warprsa_session *s, uint32_t slot, warprsa_session_key *key,
                     warprsa_session_use **use)
 {
     const warprsa_vault *vault = s->context->config.vault;
+    /* After a start the keys may come later than the clients. */
+    const bool has_all = vault == NULL || warprsa_vault_is_filled(vault);
     warprsa_vault_key *of = NULL;
     warprsa_vault_user user;
     warprsa_key_use header;
     warprsa_denial denial;
 
-    /* After a start the keys may come later than the clients. */
-    if (vault != NULL && !warprsa_vault_is_filled(vault))
-        return later;
     of = warprsa_session_find_key(s, key);
     if (of == NULL)
-        return no_key(s, key);
+        return has_all ? no_key(s, key) : later;
     warprsa_shm_copy_header(&s->shm, slot, &header);
     if (warprsa_key_use_fault(&header, key->bytes) != NULL)
         return failed;
@@ -164,8 +163,19 @@ static ending ending_of(const warprsa_session_use *use)
                     .errors = use->task.errors};
 }
 
+/* The client asks again, and its user does not pay twice for it. */
+static void give_back(const warprsa_session *s, warprsa_session_use *use)
+{
+    warprsa_vault_user user;
+
+    warprsa_peer_user(&s->peer, s->user.identity, &user);
+    warprsa_vault_give_back(use->key, &user);
+}
+
 static void end_use(warprsa_session *s, warprsa_pending *p, const ending *end)
 {
+    if (end->answer == WARPRSA_USE_LATER)
+        give_back(s, p->use);
     warprsa_session_use_free(p->use);
     p->use = NULL;
     p->busy = false;
