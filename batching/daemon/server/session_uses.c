@@ -52,9 +52,10 @@ static ending no_key(const warprsa_session *s, const warprsa_session_key *key)
 
     warprsa_server_log_about(
         s->context, s->user.owner, 0,
-        "process %d (user %d) is denied a use of a key that the vault has not: "
-        "spki_sha256 %02x%02x%02x%02x...",
-        (int)s->peer.by.pid, (int)s->peer.by.uid, of[0], of[1], of[2], of[3]);
+        "process %d (user %d)%s%s is denied a use of a key that the vault has "
+        "not: spki_sha256 %02x%02x%02x%02x...",
+        (int)s->peer.by.pid, (int)s->peer.by.uid, WARPRSA_SESSION_FOR(s), of[0],
+        of[1], of[2], of[3]);
     return denied(WARPRSA_DENIED_NO_KEY);
 }
 
