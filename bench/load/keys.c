@@ -147,7 +147,10 @@ static bool encrypt(const load_keys *keys, load_key *key)
     EVP_PKEY_CTX *ctx =
         EVP_PKEY_CTX_new_from_pkey(keys->libctx, key->oracle, NULL);
     unsigned char text[LOAD_PLAIN_BYTES];
-    bool ok = ctx != NULL && EVP_PKEY_encrypt_init(ctx) == 1 &&
+    bool ok = ctx != NULL &&
+              (key->ciphertexts = calloc(LOAD_CIPHERTEXTS,
+                                         sizeof(*key->ciphertexts))) != NULL &&
+              EVP_PKEY_encrypt_init(ctx) == 1 &&
               EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_OAEP_PADDING) == 1 &&
               EVP_PKEY_CTX_set_rsa_oaep_md_name(ctx, "SHA256", NULL) == 1;
 
@@ -170,25 +173,63 @@ static void encrypt_for(const load_keys *keys, load_key *key)
                   8 * key->bytes);
 }
 
+/* The keys of a group that several threads make, each the next one. */
+typedef struct group_work {
+    const load_keys *keys;
+    const load_group *group;
+    const prime_pool *pool;
+    load_key *first;
+    atomic_uint next;
+} group_work;
+
+/* Makes key `k` of a group from a pair of primes that no other key has: in
+ * order, (0, 1), (0, 2), (1, 2), (0, 3), (1, 3) and so on. */
+static void make_key(const group_work *work, unsigned k)
+{
+    const prime_pool *pool = work->pool;
+    load_key *key = &work->first[k];
+    unsigned i = k, j = 1;
+
+    for (; i >= j; j++)
+        i -= j;
+    key->oracle =
+        combine(work->keys->libctx, pool->e, pool->primes[i], pool->primes[j]);
+    if (key->oracle == NULL)
+        load_fail("a key of %u bits can't be made", work->group->bits);
+    key->bytes = (unsigned)EVP_PKEY_get_size(key->oracle);
+    encrypt_for(work->keys, key);
+}
+
+static void *make_keys(void *arg)
+{
+    group_work *work = arg;
+    unsigned k = 0;
+
+    while ((k = atomic_fetch_add(&work->next, 1)) < work->group->count)
+        make_key(work, k);
+    return NULL;
+}
+
 static void make_group(load_keys *keys, const load_group *group)
 {
     prime_pool pool;
-    unsigned i = 0, j = 0;
+    group_work work = {.keys = keys,
+                       .group = group,
+                       .pool = &pool,
+                       .first = &keys->keys[keys->count]};
 
     pool_fill(&pool, keys->libctx, group->bits / 2, group->count);
-    for (unsigned k = 0; k < group->count; k++) {
-        load_key *key = &keys->keys[keys->count++];
-
-        if (++j >= pool.count)
-            j = ++i + 1;
-        key->oracle =
-            combine(keys->libctx, pool.e, pool.primes[i], pool.primes[j]);
-        if (key->oracle == NULL)
-            load_fail("a key of %u bits can't be made", group->bits);
-        key->bytes = (unsigned)EVP_PKEY_get_size(key->oracle);
-        encrypt_for(keys, key);
-    }
+    if (!load_threads_run_on_cpus(make_keys, &work))
+        load_fail("no thread can be started");
+    keys->count += group->count;
     pool_free(&pool);
+}
+
+static void make_distribution(load_keys *keys, size_t group, unsigned count)
+{
+    if (!load_distribution_init(&keys->distributions[group], count,
+                                keys->options->zipf))
+        load_fail("no memory for %u keys", count);
 }
 
 void load_keys_make(load_keys *keys, const load_options *options)
@@ -211,10 +252,13 @@ void load_keys_make(load_keys *keys, const load_options *options)
         load_fail("no memory for %zu keys", count);
     if (options->key_files_count > 0) {
         keys->count = (unsigned)count;
+        make_distribution(keys, 0, keys->count);
         return;
     }
-    for (size_t i = 0; i < options->groups_count; i++)
+    for (size_t i = 0; i < options->groups_count; i++) {
         make_group(keys, &options->groups[i]);
+        make_distribution(keys, i, options->groups[i].count);
+    }
 }
 
 /* Copies a key by encoding and decoding it, as if it came from a file. */
@@ -269,18 +313,38 @@ static void load_file(const load_keys *keys, load_key *key, const char *path,
     encrypt_for(keys, key);
 }
 
+/* The keys that several threads copy, each the next one. */
+typedef struct copy_work {
+    load_keys *keys;
+    OSSL_LIB_CTX *subject;
+    atomic_uint next;
+} copy_work;
+
+static void *copy_keys(void *arg)
+{
+    copy_work *work = arg;
+    unsigned i = 0;
+
+    while ((i = atomic_fetch_add(&work->next, 1)) < work->keys->count) {
+        load_key *key = &work->keys->keys[i];
+
+        key->subject = copy(key, work->subject);
+        if (key->subject == NULL)
+            load_fail("the subject can't read a key of %u bits",
+                      8 * key->bytes);
+    }
+    return NULL;
+}
+
 void load_keys_copy(load_keys *keys, OSSL_LIB_CTX *subject)
 {
+    copy_work work = {.keys = keys, .subject = subject};
+
     for (unsigned i = 0; i < keys->options->key_files_count; i++)
         load_file(keys, &keys->keys[i], keys->options->key_files[i], subject);
-    if (keys->options->key_files_count > 0)
-        return;
-    for (unsigned i = 0; i < keys->count; i++) {
-        keys->keys[i].subject = copy(&keys->keys[i], subject);
-        if (keys->keys[i].subject == NULL)
-            load_fail("the subject can't read a key of %u bits",
-                      8 * keys->keys[i].bytes);
-    }
+    if (keys->options->key_files_count == 0 &&
+        !load_threads_run_on_cpus(copy_keys, &work))
+        load_fail("no thread can be started");
 }
 
 void load_keys_drop_copies(load_keys *keys)
@@ -297,9 +361,13 @@ void load_keys_drop_copies(load_keys *keys)
 
 void load_keys_free(load_keys *keys)
 {
-    for (unsigned i = 0; i < keys->count; i++)
+    for (unsigned i = 0; i < keys->count; i++) {
         EVP_PKEY_free(keys->keys[i].oracle);
+        free(keys->keys[i].ciphertexts);
+    }
     free(keys->keys);
+    for (size_t i = 0; i < keys->options->groups_count; i++)
+        load_distribution_clear(&keys->distributions[i]);
     OSSL_PROVIDER_unload(keys->provider);
     OSSL_LIB_CTX_free(keys->libctx);
 }
@@ -311,12 +379,13 @@ load_key *load_keys_choose(const load_keys *keys, load_random *random)
     size_t i = 0;
 
     if (options->key_files_count > 0)
-        return &keys->keys[load_random_below(random, keys->count)];
+        return &keys->keys[load_distribution_choose(&keys->distributions[0],
+                                                    random)];
     left = load_random_below(random, keys->weight);
     for (; left >= options->groups[i].weight; i++) {
         left -= options->groups[i].weight;
         first += options->groups[i].count;
     }
-    return &keys->keys[first +
-                       load_random_below(random, options->groups[i].count)];
+    return &keys->keys[first + load_distribution_choose(&keys->distributions[i],
+                                                        random)];
 }

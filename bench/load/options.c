@@ -35,9 +35,17 @@ static const char help[] =
     "  --mix=KIND[:WEIGHT],...          pkcs1, bare (no digest named), raw\n"
     "                     (padded by the caller), pss (sign), oaep (decrypt);\n"
     "                     (pkcs1)\n"
-    "  --keys=BITS[xCOUNT][:WEIGHT],... 1024 to 4096 bits (2048x8)\n"
+    "  --keys=BITS[xCOUNT][:WEIGHT],... 1024 to 4096 bits, 100,000 of each\n"
+    "                     length at most (2048x8). They are products of pairs\n"
+    "                     of few primes, n primes for n (n - 1) / 2 keys, so\n"
+    "                     anyone who has two moduli can factor them: they are\n"
+    "                     for measuring alone\n"
     "  --key-files=FILE,...             keys in PEM instead, or references to\n"
     "                     keys of warprsad; these want --wake=fd\n"
+    "  --distribution=uniform|zipf:S    of the keys of one length: each is\n"
+    "                     used as often as any other, or by Zipf's law, the\n"
+    "                     key of rank r in proportion to r^-S, S from 0.01\n"
+    "                     to 10 (uniform)\n"
     "  --threads=N        threads at most (CPUs of this machine)\n"
     "  --in-flight=N,...  operations under way at once, over all threads;\n"
     "                     each number is a measurement (threads * 64)\n"
@@ -141,6 +149,27 @@ static unsigned weight(const char *option, const char **text)
         return 1;
     ++*text;
     return number(option, text, 1, 1000000);
+}
+
+static double parse_distribution(const char *text)
+{
+    static const char zipf[] = "zipf:";
+    const char *number = text + sizeof(zipf) - 1;
+    double exponent = 0;
+    char *end = NULL;
+
+    if (strcmp(text, "uniform") == 0)
+        return 0;
+    if (strncmp(text, zipf, sizeof(zipf) - 1) == 0 &&
+        isdigit((unsigned char)*number)) {
+        exponent = strtod(number, &end);
+        if (*end == '\0' && exponent >= 0.01 && exponent <= 10)
+            return exponent;
+    }
+    load_fail(
+        "--distribution: \"%s\": uniform or zipf:S, S from 0.01 to 10, is "
+        "wanted",
+        text);
 }
 
 static void parse_mix(load_options *o, const char *text)
@@ -255,6 +284,7 @@ enum {
     MIX,
     KEYS,
     KEY_FILES,
+    DISTRIBUTION,
     THREADS,
     IN_FLIGHT,
     BLOCKING,
@@ -281,6 +311,7 @@ static const struct option names[] = {
     {"mix", required_argument, NULL, MIX},
     {"keys", required_argument, NULL, KEYS},
     {"key-files", required_argument, NULL, KEY_FILES},
+    {"distribution", required_argument, NULL, DISTRIBUTION},
     {"threads", required_argument, NULL, THREADS},
     {"in-flight", required_argument, NULL, IN_FLIGHT},
     {"jobs", required_argument, NULL, JOBS},
@@ -334,6 +365,9 @@ static bool load_option(load_options *o, int option, char *value)
         return true;
     case KEY_FILES:
         parse_key_files(o, value);
+        return true;
+    case DISTRIBUTION:
+        o->zipf = parse_distribution(value);
         return true;
     case THREADS:
         o->threads = whole_number("threads", value, 1, 4096);

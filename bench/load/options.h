@@ -69,6 +69,8 @@ typedef struct load_options {
     bool blocking;  /* a thread per operation instead of async jobs */
     bool callbacks; /* jobs are woken by callback, not by descriptor */
     bool fresh;     /* a new EVP_PKEY_CTX for each operation */
+    double zipf;    /* exponent of Zipf's law within a group of keys; 0: all
+                       keys alike */
     load_rate rates[LOAD_LIST_MAX]; /* none: closed loop */
     size_t rates_count;
     bool even; /* arrivals, instead of Poisson's */

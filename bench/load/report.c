@@ -99,7 +99,11 @@ static void add_setting(row *row, const load_options *o, const load_result *r)
     mix_text(o, text, sizeof(text));
     add(row, "mix", true, "%s", text);
     keys_text(o, text, sizeof(text));
-    add(row, "keys", true, "%s", text);
+    add(row, "key_groups", true, "%s", text);
+    if (o->zipf > 0)
+        add(row, "distribution", true, "zipf:%g", o->zipf);
+    else
+        add(row, "distribution", true, "uniform");
     add(row, "bits", false, "%u",
         o->key_files_count == 0 && o->groups_count == 1 ? o->groups[0].bits
                                                         : 0);
