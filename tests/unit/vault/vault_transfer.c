@@ -359,8 +359,10 @@ static warprsa_denial may(const char *name)
 static size_t certificates_of(const char *name)
 {
     warprsa_vault_key *key = warprsa_vault_find_name(vault, name);
+    uint32_t edition = 0;
     char pem[8];
-    const size_t bytes = warprsa_vault_key_certificates(key, pem, sizeof(pem));
+    const size_t bytes =
+        warprsa_vault_key_certificates(key, 0, pem, sizeof(pem), &edition);
 
     warprsa_vault_key_release(key);
     return bytes;
