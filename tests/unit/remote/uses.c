@@ -285,14 +285,14 @@ TEST_IN(no_result_for_an_input, begin, end)
 TEST_IN(not_now, begin, end)
 {
     name_key(NAMED, FAKE_VAULT_LARGE);
+    fake_vault.empty = true;
+    assert_int_equal(use_key(&sign_pss), WARPRSA_REMOTE_UNAVAILABLE);
+    fake_vault.empty = false;
     fake_vault.compute_full = true;
     assert_int_equal(use_key(&sign_pss), WARPRSA_REMOTE_UNAVAILABLE);
     fake_vault.compute_full = false;
     fake_vault.late = 1;
     assert_int_equal(use_key(&sign_pss), WARPRSA_REMOTE_UNAVAILABLE);
-    fake_vault.empty = true;
-    assert_int_equal(use_key(&sign_pss), WARPRSA_REMOTE_UNAVAILABLE);
-    fake_vault.empty = false;
     assert_int_equal(use_key(&sign_pss), WARPRSA_REMOTE_OK);
 }
 
