@@ -99,7 +99,7 @@ logged 'for dns:web1.example.org is denied a use of a key that the vault has not
 ! grep -q "by $(id -u):" shown.txt || fail "the gateway's user has an account"
 
 # A key that is removed, and comes back, during a session.
-mkfifo go back
+mkfifo go again
 client web1 removed gone <go >removed.log 2>&1 &
 removed=$!
 servers+=("$removed")
@@ -128,10 +128,10 @@ echo >&4
 exec 4>&-
 wait "$removed" || fail "$(cat removed.log)"
 grep -q denied removed.log
-client web1 back gone <back >back.log 2>&1 &
+client web1 back gone <again >back.log 2>&1 &
 back=$!
 servers+=("$back")
-exec 4>back
+exec 4>again
 wait_for 60 grep -q denied back.log
 mv gone.pem keys/gone.pem
 reload_until 'key gone: added'
