@@ -118,6 +118,15 @@
       "Uses of keys of the vault that had a result")                           \
     X(vault_libcrypto, COUNTER, "operations", "warprsa_vault_libcrypto_total", \
       "Those of them that libcrypto computed in warprsad")                     \
+    X(vault_remote, COUNTER, "operations", "warprsa_vault_remote_total",       \
+      "Those of them that another host computed, which has the key")           \
+    X(vault_remote_moved, COUNTER, "operations",                               \
+      "warprsa_vault_remote_moved_total",                                      \
+      "Uses of keys of other hosts that a host did not answer and another one" \
+      " got")                                                                  \
+    X(vault_remote_wrong, COUNTER, "operations",                               \
+      "warprsa_vault_remote_wrong_total",                                      \
+      "Wrong results of hosts that have keys; none of them was used")          \
     X(vault_denials, COUNTER, "operations", "warprsa_vault_denials_total",     \
       "Uses of keys of the vault that were denied")                            \
     X(vault_late, COUNTER, "operations", "warprsa_vault_late_total",           \

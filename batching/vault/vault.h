@@ -110,8 +110,10 @@ unsigned warprsa_vault_key_modulus_bytes(const warprsa_vault_key *key);
 /* Its SubjectPublicKeyInfo (DER). */
 const uint8_t *warprsa_vault_key_spki(const warprsa_vault_key *key,
                                       size_t *bytes);
+/* Whether GPU hosts have it: they compute its uses, and pad. */
+bool warprsa_vault_key_is_remote(const warprsa_vault_key *key);
 /* SECRET: the numbers for engines, and for warprsa_queue's keys. NULL: no
- * engine takes it, and libcrypto computes. */
+ * engine takes it, and libcrypto computes, or a GPU host. */
 const warprsa_private_key *
 warprsa_vault_key_for_engines(const warprsa_vault_key *key);
 

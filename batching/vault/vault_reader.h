@@ -17,8 +17,10 @@
 /* Paths; empty: none. */
 typedef struct warprsa_vault_files {
     const char *keys_directory;
-    const char *rules;             /* keys.conf */
-    const char *passphrase;        /* of encrypted keys */
+    const char *rules;      /* keys.conf */
+    const char *passphrase; /* of encrypted keys */
+    /* Why remote keys of keys.conf can't be used here; NULL: they can. */
+    const char *no_remote;
     warprsa_checked_keys *checked; /* NULL: all are checked */
 } warprsa_vault_files;
 

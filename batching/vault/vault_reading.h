@@ -50,6 +50,10 @@ void warprsa_vault_reading_free(warprsa_vault_reading *reading);
 bool warprsa_vault_reading_add(warprsa_vault_reading *reading, const char *name,
                                const warprsa_key_numbers *numbers);
 
+/* Adds a key that GPU hosts have, in the same way. */
+bool warprsa_vault_reading_add_remote(warprsa_vault_reading *reading,
+                                      const warprsa_remote_key *remote);
+
 /* Gives certificates to the key that was added last. False: there is none of
  * this name, or no memory. */
 bool warprsa_vault_reading_certify(warprsa_vault_reading *reading,
@@ -88,8 +92,9 @@ bool warprsa_vault_add(warprsa_vault *vault, warprsa_vault_reading *reading);
  * certificates. A key whose file is refused now stays too: a file that is half
  * written at this moment is no reason to stop a service, and whoever wants the
  * key gone removes the file. Of two names of one key the second is refused,
- * since rules are by name. False: no memory, and the vault has what it had. Any
- * thread, one at a time.
+ * since rules are by name. If there are no rules to be had, then remote keys,
+ * which the same file names, stay as well. False: no memory, and the vault has
+ * what it had. Any thread, one at a time.
  */
 bool warprsa_vault_replace(warprsa_vault *vault,
                            warprsa_vault_reading *reading);

@@ -477,9 +477,12 @@ static void keep(change *c, warprsa_vault_key *key)
 static void say_key(const warprsa_vault *vault, const warprsa_vault_key *key,
                     const char *what)
 {
+    const char *where = key->engines == NULL ? ", which no engine takes" : "";
+
+    if (key->is_remote)
+        where = ", which GPU hosts have";
     say(vault, 0, "key %s: %s: RSA%s of %u bits%s%s", key->name, what,
-        key->padding->restrictions.pss ? "-PSS" : "", key->padding->bits,
-        key->engines == NULL ? ", which no engine takes" : "",
+        key->padding->restrictions.pss ? "-PSS" : "", key->padding->bits, where,
         key->certificates != NULL ? ", with certificates" : "");
 }
 
@@ -520,7 +523,8 @@ static void take_keys(change *c, warprsa_vault *vault,
         if (c->keys.count > 0 &&
             strcmp(c->keys.by_name[c->keys.count - 1]->name, key->name) == 0)
             continue;
-        if (old == NULL || compare_spkis(&old, &key) != 0) {
+        if (old == NULL || compare_spkis(&old, &key) != 0 ||
+            old->is_remote != key->is_remote) {
             key->certificate_edition = vault->readings;
             keep(c, key);
             continue;
@@ -577,6 +581,25 @@ static void take_refusals(change *c, warprsa_vault *vault,
         say(vault, 0, "key %s: refused: %s%s", refusal->name, refusal->why,
             stays ? "; the key as it was before stays" : "");
         if (stays)
+            keep(c, old);
+    }
+    qsort(c->keys.by_name, c->keys.count, sizeof(*c->keys.by_name),
+          compare_names);
+}
+
+/* The remote keys, if the file that names them can't be read now. */
+static void take_remote_keys(change *c, const warprsa_vault *vault,
+                             const warprsa_vault_reading *reading)
+{
+    const unsigned taken = c->keys.count;
+    const key_set before = {c->keys.by_name, NULL, taken};
+
+    if (reading->rules_why[0] == '\0')
+        return;
+    for (unsigned i = 0; i < vault->keys.count; i++) {
+        warprsa_vault_key *old = vault->keys.by_name[i];
+
+        if (old->is_remote && find_name(&before, old->name) == NULL)
             keep(c, old);
     }
     qsort(c->keys.by_name, c->keys.count, sizeof(*c->keys.by_name),
@@ -665,6 +688,7 @@ static bool take_reading(warprsa_vault *vault, warprsa_vault_reading *reading,
         take_others(&c, vault);
     else
         take_refusals(&c, vault, reading);
+    take_remote_keys(&c, vault, reading);
     refuse_twins(&c, vault);
     change_keys(vault, &c);
     return true;

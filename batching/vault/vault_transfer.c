@@ -28,6 +28,8 @@ static size_t size_of(uint32_t kind)
         return head;
     case WARPRSA_RECORD_KEY:
         return head + sizeof(warprsa_key_numbers);
+    case WARPRSA_RECORD_REMOTE_KEY:
+        return head + sizeof(warprsa_remote_key);
     case WARPRSA_RECORD_CERTIFICATES:
         return head + sizeof(warprsa_vault_piece);
     case WARPRSA_RECORD_RULE:
@@ -145,6 +147,13 @@ static bool take(warprsa_vault_receiver *r)
             return false;
         (void)warprsa_vault_reading_add(&r->reading, record->name,
                                         &record->numbers);
+        return true;
+    case WARPRSA_RECORD_REMOTE_KEY:
+        if (!is_text(record->remote.name, sizeof(record->remote.name)) ||
+            !warprsa_key_name_is_valid(record->remote.name,
+                                       strlen(record->remote.name)))
+            return false;
+        (void)warprsa_vault_reading_add_remote(&r->reading, &record->remote);
         return true;
     case WARPRSA_RECORD_CERTIFICATES:
         return take_certificates(r);

@@ -30,6 +30,7 @@ enum {
 typedef enum warprsa_vault_record_kind {
     WARPRSA_RECORD_BEGIN = 1,
     WARPRSA_RECORD_KEY, /* name and numbers */
+    WARPRSA_RECORD_REMOTE_KEY,
     /* A piece of the certificates of the key before; all of them have `total`
      * bytes, and the pieces come in order. */
     WARPRSA_RECORD_CERTIFICATES,
@@ -53,6 +54,7 @@ typedef struct warprsa_vault_record {
     char name[WARPRSA_KEY_NAME_SIZE];
     union {
         warprsa_key_numbers numbers;
+        warprsa_remote_key remote;
         warprsa_vault_piece piece;
         warprsa_key_rule rule;
         char why[WARPRSA_VAULT_WHY_SIZE];

@@ -205,6 +205,22 @@ static bool start_server(serving_state *s)
     return s->server != NULL || complain(s, why);
 }
 
+/* Gets ready for keys of the vault that other hosts have. */
+static bool start_uses(const serving_state *s)
+{
+    const warprsa_serving *serving = s->serving;
+    const warprsa_network_daemon daemon = {
+        .deadline_ms = serving->options.deadline_ms,
+        .counters = serving->counters,
+        .log = warprsa_serving_log,
+        .log_arg = s->serving,
+    };
+
+    return s->network == NULL || s->vault == NULL ||
+           s->network->start_uses(&serving->options, &daemon) ||
+           complain(s, "no memory for uses of keys that other hosts have");
+}
+
 /* Opens the vault. Its files are out of this process's sight before anything
  * else is done. */
 static bool open_vault(serving_state *s)
@@ -236,7 +252,7 @@ static bool start(serving_state *s)
     if (why[0] != '\0')
         log_line(s, 0, why);
     warprsa_counters_restart(s->serving->counters);
-    return open_vault(s) && open_queue(s) && start_server(s);
+    return open_vault(s) && open_queue(s) && start_uses(s) && start_server(s);
 }
 
 static void log_counters(const serving_state *s)
@@ -256,6 +272,8 @@ static bool stop(serving_state *s)
 
     if (s->server != NULL)
         warprsa_server_stop(s->server);
+    if (s->network != NULL)
+        s->network->stop_uses();
     warprsa_serving_vault_free(s->vault);
     if (s->queue != NULL) {
         ended = warprsa_queue_close(s->queue);

@@ -89,12 +89,25 @@ static ending begin(warprsa_session *s, uint32_t slot, warprsa_session_key *key,
     return pending;
 }
 
+/* Whether GPU hosts take what is to be signed, as far as that can be seen here:
+ * an error costs no way to them. What encode() makes is compared with their
+ * answer. A PSS padding is made by them. */
+static bool check_for_hosts(const warprsa_session *s, warprsa_session_use *use)
+{
+    return use->header.operation != WARPRSA_USE_SIGN ||
+           use->header.padding == WARPRSA_PADDING_PSS ||
+           s->context->config.uses->encode(use->key, &use->header, use->input,
+                                           use->power, &use->task.errors);
+}
+
 /* Pads what is to be signed. From then on the use is one of the number that
  * this has made. */
 static bool pad(const warprsa_session *s, warprsa_session_use *use)
 {
     warprsa_key_use *header = &use->header;
 
+    if (warprsa_vault_key_is_remote(use->key))
+        return check_for_hosts(s, use);
     if (header->operation != WARPRSA_USE_SIGN ||
         header->padding == WARPRSA_PADDING_NONE)
         return true;
@@ -118,8 +131,9 @@ static void computed(warprsa_use_task *task)
     host->push_answered(host, use->pending);
 }
 
-/* Has a thread of the vault compute the use; of one that an engine has
- * computed, what is to be done then. False: they have too much to do. */
+/* Has a thread of the vault compute the use, or a GPU host that has the key; of
+ * one that an engine has computed, what is to be done then. False: they have
+ * too much to do. */
 static bool compute(const warprsa_session *s, warprsa_session_use *use)
 {
     const warprsa_use_operations *uses = s->context->config.uses;
@@ -129,6 +143,7 @@ static bool compute(const warprsa_session *s, warprsa_session_use *use)
         .key = use->key,
         .use = &use->header,
         .input = use->input,
+        .number = use->power,
         .power = use->by_engine ? use->power : NULL,
         .answer = use->answer,
         .done = computed,
@@ -159,6 +174,8 @@ static ending ending_of(const warprsa_session_use *use)
 {
     if (use->task.is_late)
         return later;
+    if (use->task.denial != WARPRSA_ALLOWED)
+        return denied(use->task.denial);
     return (ending){.answer = use->task.has_answer ? WARPRSA_USE_DONE
                                                    : WARPRSA_USE_FAILED,
                     .errors = use->task.errors};
@@ -248,6 +265,11 @@ static bool go_on(const warprsa_session *s, warprsa_pending *p, ending *end)
     return true;
 }
 
+static bool is_by_libcrypto(const warprsa_session_use *use)
+{
+    return !use->by_engine && !warprsa_vault_key_is_remote(use->key);
+}
+
 /* Writes a result into the client's memory. */
 static void give(const warprsa_session *s, const warprsa_pending *p)
 {
@@ -259,7 +281,7 @@ static void give(const warprsa_session *s, const warprsa_pending *p)
     to->bytes = use->task.length;
     to->took_ns = s->now_ns - p->begun_ns;
     to->on_cpus = use->on_cpus;
-    to->by_libcrypto = !use->by_engine;
+    to->by_libcrypto = is_by_libcrypto(use);
 }
 
 void warprsa_session_complete_use(warprsa_session *s, warprsa_pending *p)
@@ -273,8 +295,10 @@ void warprsa_session_complete_use(warprsa_session *s, warprsa_pending *p)
         return;
     if (end.answer == WARPRSA_USE_DONE) {
         warprsa_count(&counters->vault_uses, 1);
-        if (!p->use->by_engine)
+        if (is_by_libcrypto(p->use))
             warprsa_count(&counters->vault_libcrypto, 1);
+        if (warprsa_vault_key_is_remote(p->use->key))
+            warprsa_count(&counters->vault_remote, 1);
         if (!s->closed)
             give(s, p);
     }

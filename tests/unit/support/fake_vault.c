@@ -252,6 +252,12 @@ const uint8_t *warprsa_vault_key_spki(const warprsa_vault_key *key,
     return key->spki;
 }
 
+bool warprsa_vault_key_is_remote(const warprsa_vault_key *key)
+{
+    (void)key;
+    return atomic_load(&fake_vault.remote);
+}
+
 const warprsa_private_key *
 warprsa_vault_key_for_engines(const warprsa_vault_key *key)
 {

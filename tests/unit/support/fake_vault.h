@@ -35,6 +35,7 @@ typedef struct fake_vault_state {
     atomic_uint edition;        /* of them */
     atomic_uint editions_left;  /* next questions that each change it */
     atomic_bool partial;        /* it has keys of one that has not ended */
+    atomic_bool remote;         /* GPU hosts have all keys */
     /* What it saw. */
     atomic_uint uses, denials, given_back, computed, finished;
     pthread_mutex_t lock; /* of `user` */

@@ -162,10 +162,15 @@ static warprsa_vault_received receive_next(void)
     return received;
 }
 
+static const char *no_remote; /* why remote keys can't be used */
+
 /* Has another process read the files. */
 static void read_files(const char *rules, const char *passphrase)
 {
-    const warprsa_vault_files files = {keys_directory, rules, passphrase, NULL};
+    const warprsa_vault_files files = {.keys_directory = keys_directory,
+                                       .rules = rules,
+                                       .passphrase = passphrase,
+                                       .no_remote = no_remote};
     int status = -1;
     pid_t child = fork();
 
@@ -280,10 +285,109 @@ TEST_IN(test_mistakes, begin, end)
     assert_int_equal(chmod(keys_directory, 0700), 0);
 }
 
+/* A line of keys.conf for a key that GPU hosts have. */
+static void add_remote(const char *name, EVP_PKEY *key)
+{
+    unsigned char *der = NULL, base64[1024];
+    int bytes = i2d_PUBKEY(key, &der);
+    FILE *file = fopen(rules_path, "a");
+
+    assert_true(bytes > 0 && bytes < 700);
+    assert_true(EVP_EncodeBlock(base64, der, bytes) > 0);
+    OPENSSL_free(der);
+    assert_non_null(file);
+    assert_true(fprintf(file, "%s remote spki=%s\n", name, base64) > 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_remote(const char *name, bool is_remote)
+{
+    warprsa_vault_key *key = warprsa_vault_find_name(vault, name);
+
+    assert_non_null(key);
+    assert_int_equal(warprsa_vault_key_is_remote(key), is_remote);
+    assert_true((warprsa_vault_key_for_engines(key) == NULL) == is_remote);
+    assert_int_equal(warprsa_vault_key_modulus_bytes(key), 128);
+    warprsa_vault_key_release(key);
+}
+
+/* Keys that GPU hosts have: their numbers go nowhere, they stay while keys.conf
+ * can't be read, and a file of the same name is not used. */
+TEST_IN(test_remote, begin, end)
+{
+    const warprsa_vault_user user = {.uid = 7};
+    const warprsa_key_use use = {.operation = WARPRSA_USE_SIGN,
+                                 .padding = WARPRSA_PADDING_NONE};
+    warprsa_vault_key *www = NULL;
+    char expected[600];
+
+    write_text(rules_path, "www user=7 sign padding=none\n");
+    add_remote("www", pkeys[0]);
+    write_key("own.pem", pkeys[1], NULL);
+    read_files(rules_path, "");
+    assert_logged("key own: added: RSA of 1024 bits\n"
+                  "key www: added: RSA of 1024 bits, which GPU hosts have\n");
+    assert_remote("www", true);
+    assert_remote("own", false);
+    www = warprsa_vault_find_name(vault, "www");
+    assert_int_equal(warprsa_vault_may(www, &user, &use), WARPRSA_ALLOWED);
+
+    write_key("www.pem", pkeys[0], NULL);
+    read_files(rules_path, "");
+    snprintf(expected, sizeof(expected),
+             "key www: refused: its file is not used: %s, line 2, says that "
+             "GPU hosts have it; remove the one or the other\n",
+             rules_path);
+    assert_logged(expected);
+    assert_remote("www", true);
+    assert_false(warprsa_vault_key_is_removed(www));
+
+    unlink(rules_path);
+    write_text(rules_path, "www\n");
+    read_files(rules_path, ""); /* with the file of the key */
+    assert_non_null(strstr(log_text, "rules not read"));
+    assert_remote("www", false);
+    assert_true(warprsa_vault_key_is_removed(www));
+    log_text[0] = '\0';
+
+    unlink(rules_path);
+    write_text(rules_path, "");
+    add_remote("www", pkeys[0]);
+    read_files(rules_path, "");
+    assert_remote("www", true);
+    assert_int_equal(system("rm /tmp/warprsa-vault-*/keys/www.pem"), 0);
+    write_text(rules_path, "www\n");
+    log_text[0] = '\0';
+    read_files(rules_path, ""); /* without: nothing else names it now */
+    assert_non_null(strstr(log_text, "rules not read"));
+    assert_null(strstr(log_text, "removed"));
+    assert_remote("www", true);
+    log_text[0] = '\0';
+
+    write_text(rules_path, "");
+    read_files(rules_path, "");
+    assert_logged("key www: removed\n");
+    assert_false(has_key("www"));
+    warprsa_vault_key_release(www);
+}
+
+/* Where there is no network. */
+TEST_IN(test_no_remote, begin, end)
+{
+    write_text(rules_path, "");
+    add_remote("www", pkeys[0]);
+    no_remote = "there is no network";
+    read_files(rules_path, "");
+    no_remote = NULL;
+    assert_logged("key www: refused: there is no network\n");
+    assert_false(has_key("www"));
+}
+
 /* Nobody receives: the reader ends. */
 TEST_IN(test_no_receiver, begin, end)
 {
-    const warprsa_vault_files files = {keys_directory, "", "", NULL};
+    const warprsa_vault_files files = {
+        .keys_directory = keys_directory, .rules = "", .passphrase = ""};
 
     close(ends[0]);
     assert_false(warprsa_vault_reader_run(&files, ends[1]));
