@@ -9,7 +9,7 @@
  * The headers of provider/ form a chain. A file includes only what stands
  * before it here:
  *
- *   cancellation, trace, core, libcrypto, config_section, config, fork,
+ *   trace, core, libcrypto, config_section, config, fork,
  *   library_context, random, function_ids, function_table, algorithms,
  *   context, errors, callers_context, instance, vault_client, key, blinding,
  *   async_wait, use_wait, reference_use, reference_method, rsa_method,

@@ -1,31 +1,14 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * How a process learns that it is a new one, the handler of exit(), and the
- * list of exit links.
+ * The handler of exit(), and the list of exit links.
  */
 #include "provider/fork.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-/* Values of a process's word; what is larger is the process's generation. */
-enum {
-    NEW,       /* nothing has been done in this process yet */
-    BEGINNING, /* a thread makes it ours */
-};
-
-/* If the kernel can, it sets the word to NEW in a child. If not, the word is
- * here and a handler of fork() sets it; that handler isn't called for a child
- * made by _Fork() or clone(). */
-static atomic_uint own_word;
-static atomic_uint *word = &own_word;
-static atomic_uint last_generation = BEGINNING;
 
 /* fork() never waits for this lock. A child gets a free lock, and a whole list,
  * since each change of the list is one store. */
@@ -34,31 +17,9 @@ static _Atomic(warprsa_exit_link *) list;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool registered;
 
-static void in_child(void)
+static void begin_process(void)
 {
-    atomic_store(word, NEW);
-}
-
-/* Handles the first call in a new process. If several threads come at once, one
- * of them does the work and the others wait. */
-static unsigned begin_process(void)
-{
-    unsigned found = NEW;
-
-    if (atomic_compare_exchange_strong(word, &found, BEGINNING)) {
-        pthread_mutex_init(&list_lock, NULL);
-        atomic_store(word, atomic_fetch_add(&last_generation, 1) + 1);
-    }
-    while ((found = atomic_load(word)) == BEGINNING)
-        sched_yield();
-    return found;
-}
-
-unsigned warprsa_fork_generation(void)
-{
-    unsigned mine = atomic_load_explicit(word, memory_order_acquire);
-
-    return mine > BEGINNING ? mine : begin_process();
+    pthread_mutex_init(&list_lock, NULL);
 }
 
 static void lock_list(void)
@@ -81,25 +42,10 @@ static void at_exit(void)
     unlock_list();
 }
 
-static void map_word(void)
-{
-    size_t size = (size_t)sysconf(_SC_PAGESIZE);
-    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (page == MAP_FAILED)
-        return;
-    if (madvise(page, size, MADV_WIPEONFORK) == 0)
-        word = page;
-    else
-        munmap(page, size);
-}
-
 static void register_handlers(void)
 {
-    map_word();
     registered =
-        pthread_atfork(NULL, NULL, in_child) == 0 && atexit(at_exit) == 0;
+        warprsa_fork_generation_init(begin_process) && atexit(at_exit) == 0;
 }
 
 /* Once more is enough: a driver registers its handlers once, too. */

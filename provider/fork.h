@@ -10,13 +10,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "batching/base/fork_generation.h"
+
 /* Registers the handlers, once per load of the module. False: no memory. */
 bool warprsa_fork_init(void);
-
-/* A number that differs between a process and each child it makes: by fork(),
- * or where the kernel has MADV_WIPEONFORK (since 4.14) also by _Fork() or
- * clone(), for which no handler is called. Any thread. */
-unsigned warprsa_fork_generation(void);
 
 /*
  * A member of a list. exit() calls its at_exit() before the exit handlers of

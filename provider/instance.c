@@ -13,12 +13,12 @@
 
 #include <openssl/err.h>
 
+#include "batching/base/cancellation.h"
 #include "batching/base/clock.h"
 #include "batching/base/usable_cpus.h"
 #include "batching/daemon/client/client.h"
 #include "batching/queue/queue.h"
 #include "provider/backend_local.h"
-#include "provider/cancellation.h"
 
 enum {
     NOT_OPENED,

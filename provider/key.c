@@ -13,7 +13,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
-#include "provider/cancellation.h"
+#include "batching/base/cancellation.h"
 
 static void free_handles(warprsa_rsa *ours)
 {

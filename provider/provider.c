@@ -8,9 +8,9 @@
 #include <openssl/err.h>
 #include <openssl/provider.h>
 
+#include "batching/base/cancellation.h"
 #include "batching/base/container_of.h"
 #include "batching/queue/engines.h"
-#include "provider/cancellation.h"
 #include "provider/context.h"
 #include "provider/decoder.h"
 #include "provider/dispatch.h"

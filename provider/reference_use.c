@@ -10,9 +10,9 @@
 
 #include <openssl/crypto.h>
 
+#include "batching/base/cancellation.h"
 #include "batching/base/clock.h"
 #include "batching/daemon/client/key_lookup.h"
-#include "provider/cancellation.h"
 #include "provider/jobs_left.h"
 #include "provider/use_wait.h"
 #include "provider/vault_client.h"

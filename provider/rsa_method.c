@@ -12,9 +12,9 @@
 #include <openssl/bn.h>
 #include <openssl/crypto.h>
 
+#include "batching/base/cancellation.h"
 #include "provider/async_wait.h"
 #include "provider/blinding.h"
-#include "provider/cancellation.h"
 #include "provider/jobs_left.h"
 #include "provider/key.h"
 #include "provider/reference_method.h"

@@ -17,10 +17,10 @@
 #include <openssl/async.h>
 #include <openssl/err.h>
 
+#include "batching/base/cancellation.h"
 #include "batching/base/clock.h"
 #include "batching/base/own_fd.h"
 #include "provider/async_wait.h"
-#include "provider/cancellation.h"
 #include "provider/fork.h"
 #include "provider/jobs_left.h"
 

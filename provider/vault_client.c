@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "provider/cancellation.h"
+#include "batching/base/cancellation.h"
 
 /* A client of one process. */
 typedef struct process_client {

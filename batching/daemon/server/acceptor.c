@@ -100,14 +100,17 @@ static void woken(warprsa_event_source *source)
     (void)source;
 }
 
-/* Has the kernel keep descriptors out if it can; connections inherit this.
- * Calls listen() again, so that the kernel names this process to clients even
- * if another process made the socket (daemon/client/busy.h). */
+/* Has the kernel keep descriptors out if it can, and name the sender of each
+ * message. Connections inherit both: a client may send its first message before
+ * the acceptor has set anything on its connection. Calls listen() again, so
+ * that the kernel names this process to clients even if another process made
+ * the socket (daemon/client/busy.h). */
 static void prepare_listener(int fd)
 {
-    static const int off = 0;
+    static const int off = 0, on = 1;
 
     (void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+    (void)setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
     (void)listen(fd, SOMAXCONN);
 }
 

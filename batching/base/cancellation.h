@@ -8,8 +8,8 @@
  * module code that can sleep, read or write. It does not wait while an async
  * job pauses, since the thread then runs the program's code.
  */
-#ifndef WARPRSA_PROVIDER_CANCELLATION_H
-#define WARPRSA_PROVIDER_CANCELLATION_H
+#ifndef WARPRSA_BATCHING_BASE_CANCELLATION_H
+#define WARPRSA_BATCHING_BASE_CANCELLATION_H
 
 #include <pthread.h>
 
