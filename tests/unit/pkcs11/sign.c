@@ -7,7 +7,7 @@
  */
 #include "tests/unit/support/token_support.h"
 
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <openssl/rsa.h>

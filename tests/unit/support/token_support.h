@@ -16,8 +16,6 @@
 
 #include "tests/unit/support/wait_until.h"
 
-#include <stdbool.h>
-
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 
@@ -48,9 +46,6 @@ CK_C_INITIALIZE_ARGS *test_token_arguments(unsigned deadline_ms);
 /* warprsad ends, and another one starts. */
 void test_token_stop_daemon(void);
 void test_token_start_daemon(void);
-
-/* Stops the serving process where it is, and lets it go on. */
-void test_token_freeze(bool frozen);
 
 /* Adds a key to the vault, or removes it, and waits until it is told. */
 void test_token_add_key(const char *name, EVP_PKEY *key);
