@@ -72,16 +72,6 @@ cmp www.der wanted.der
 p11 --test >test.txt 2>&1 || fail "$(cat test.txt)"
 grep -q '^No errors$' test.txt || fail "$(cat test.txt)"
 
-# uses COUNT COMMAND...: so many uses, by the daemon's count.
-uses() {
-    local wanted=$1 before
-    shift
-    before=$(live "$daemon" vault_uses)
-    "$@"
-    [ "$(live "$daemon" vault_uses)" = $((before + wanted)) ] ||
-        fail "$(live "$daemon" vault_uses) uses, $before before: $*"
-}
-
 # sign NAME MECHANISM INPUT [PKCS11-TOOL-OPTION...]
 sign() {
     local name=$1 mechanism=$2 input=$3

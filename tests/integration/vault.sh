@@ -46,6 +46,20 @@ signs() { # NAME DGST-OPTION...
     plain dgst "$@" -verify "$name.pub" -signature sig message
 }
 
+# uses COUNT COMMAND...: so many uses, all on the engine, by the daemon's count.
+uses() {
+    local wanted=$1 before engine
+    shift
+    before=$(live "${daemon:?}" vault_uses)
+    engine=$(live "${daemon:?}" "$engine_counter")
+    "$@"
+    wanted=$((before + wanted))
+    [ "$(live "${daemon:?}" vault_uses)" = "$wanted" ] ||
+        fail "$(live "${daemon:?}" vault_uses) uses, not $wanted: $*"
+    [ $(($(live "${daemon:?}" "$engine_counter") - engine)) = \
+        $((wanted - before)) ] || fail "not by the engine: $*"
+}
+
 # denied KEY LOGGED-TEXT COMMAND...: the daemon denies a use. The program fails
 # with an error that names key and socket; log and counter tell of it.
 denied() {

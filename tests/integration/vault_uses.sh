@@ -64,20 +64,6 @@ for name in www ca raw pss primes pkcs1 locked; do
     reference "$name"
 done
 
-# uses COUNT COMMAND...: so many uses, all on the engine, by the daemon's count.
-uses() {
-    local wanted=$1 before engine
-    shift
-    before=$(live "$daemon" vault_uses)
-    engine=$(live "$daemon" "$engine_counter")
-    "$@"
-    wanted=$((before + wanted))
-    [ "$(live "$daemon" vault_uses)" = "$wanted" ] ||
-        fail "$(live "$daemon" vault_uses) uses, not $wanted: $*"
-    [ $(($(live "$daemon" "$engine_counter") - engine)) = \
-        $((wanted - before)) ] || fail "not by the engine: $*"
-}
-
 # Signatures, one-shot and streaming.
 uses 1 signs www -sha256
 uses 1 signs www -sha384

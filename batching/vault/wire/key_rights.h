@@ -7,8 +7,8 @@
  * It is an upper bound. What is not in here is denied, as long as the rules
  * stay as they are. What is in here may be denied all the same: because of a
  * rate, because MGF1 would need a digest that another rule allows, because of
- * the key's own restrictions (RSA-PSS), or because the rules have changed since.
- * The daemon decides at each use (warprsa_vault_may()).
+ * the key's own restrictions (RSA-PSS), or because the rules have changed
+ * since. The daemon decides at each use (warprsa_vault_may()).
  */
 #ifndef WARPRSA_BATCHING_VAULT_WIRE_KEY_RIGHTS_H
 #define WARPRSA_BATCHING_VAULT_WIRE_KEY_RIGHTS_H
