@@ -25,6 +25,7 @@
 #include "batching/base/own_fd.h"
 #include "provider/backend_local.h"
 #include "provider/fork.h"
+#include "provider/jobs_left.h"
 
 enum {
     /* A job that was resumed so often without an answer begins to measure its
@@ -132,10 +133,13 @@ static void end_wait(warprsa_async_wait *wait)
     /* Either tell() reads this or we read its count: each writes before it
      * reads, and all four accesses are in one total order. */
     atomic_store(&wait->alive, false);
-    if (wait->generation == warprsa_fork_generation())
+    if (wait->generation == warprsa_fork_generation()) {
         wait_for_callbacks(wait);
-    else
+        if (atomic_load(&wait->waiting))
+            warprsa_jobs_left_note();
+    } else {
         release_parents(wait);
+    }
     release(wait);
 }
 

@@ -13,6 +13,7 @@
 #include "batching/base/cancellation.h"
 #include "batching/base/clock.h"
 #include "batching/daemon/client/key_lookup.h"
+#include "provider/jobs_left.h"
 #include "provider/use_wait.h"
 #include "provider/vault_client.h"
 
@@ -56,6 +57,7 @@ static bool begin(asking *a, warprsa_rsa *ours, const warprsa_key_use *use,
     a->instance = warprsa_instance_get(ours->context);
     if (a->instance == NULL)
         return false;
+    warprsa_jobs_left_count(a->instance->counters);
     a->client = warprsa_vault_client(ours->context, a->instance,
                                      ours->reference->socket);
     if (a->client != NULL)

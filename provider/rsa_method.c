@@ -15,6 +15,7 @@
 #include "batching/base/cancellation.h"
 #include "provider/async_wait.h"
 #include "provider/blinding.h"
+#include "provider/jobs_left.h"
 #include "provider/key.h"
 #include "provider/reference_method.h"
 
@@ -204,6 +205,7 @@ static bool offload_or_count(warprsa_rsa *ours, const RSA *rsa,
 
     if (instance == NULL)
         return false; /* nowhere to count either: no memory */
+    warprsa_jobs_left_count(instance->counters);
     if (offload(ours, rsa, instance, input, output))
         return true;
     if (!warprsa_instance_is_mine(instance)) {

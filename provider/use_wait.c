@@ -22,6 +22,7 @@
 #include "batching/base/own_fd.h"
 #include "provider/async_wait.h"
 #include "provider/fork.h"
+#include "provider/jobs_left.h"
 
 /* One per wait ctx, from its first use to its end. */
 struct warprsa_use_wait {
@@ -72,9 +73,12 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
                           OSSL_ASYNC_FD fd, void *custom)
 {
     const int cancellation = warprsa_cancellation_off();
+    warprsa_use_wait *wait = custom;
 
     (void)wait_ctx, (void)key, (void)fd;
-    wait_free(custom);
+    if (is_mine(wait) && atomic_load(&wait->waiting))
+        warprsa_jobs_left_note();
+    wait_free(wait);
     warprsa_cancellation_restore(cancellation);
 }
 

@@ -88,6 +88,17 @@ static void print_digest(const warprsa_key_message *key)
     printf("\n");
 }
 
+/* The line by which keys.conf of another machine calls the key one of this
+ * host's: base64 has four characters for three bytes. */
+static void print_remote(const warprsa_key_message *key)
+{
+    static unsigned char text[(sizeof(key->spki) + 2) / 3 * 4 + 1];
+
+    if (key->spki_bytes <= sizeof(key->spki) &&
+        EVP_EncodeBlock(text, key->spki, (int)key->spki_bytes) > 0)
+        printf("remote: %s remote spki=%s\n", key->name, (const char *)text);
+}
+
 /* ---- list ---- */
 
 static void print_line(const warprsa_key_message *key)
@@ -161,6 +172,7 @@ static bool show(const request *wanted, warprsa_key_lookup *lookup)
     printf("key: %s\ntype: %s\nbits: %d\nallowed: %s\n", key.name,
            type_of(public), bits_of(public), key.allowed);
     print_digest(&key);
+    print_remote(&key);
     ok = public != NULL && PEM_write_PUBKEY(stdout, public);
     if (!ok)
         complain("the public key that warprsad has sent is not in DER");

@@ -111,10 +111,22 @@
       "Memory allocated for them at the start; no more is allocated later")    \
     X(clients, GAUGE, "processes", "warprsad_clients",                         \
       "Processes that are connected to warprsad")                              \
+    X(jobs_left, COUNTER, "jobs", "warprsa_jobs_left_total",                   \
+      "Async jobs that the program has left in a pause, as when a client goes" \
+      " away in a handshake; libcrypto keeps 10 to 20 KiB of each")            \
     X(vault_uses, COUNTER, "operations", "warprsa_vault_uses_total",           \
       "Uses of keys of the vault that had a result")                           \
     X(vault_libcrypto, COUNTER, "operations", "warprsa_vault_libcrypto_total", \
       "Those of them that libcrypto computed in warprsad")                     \
+    X(vault_remote, COUNTER, "operations", "warprsa_vault_remote_total",       \
+      "Those of them that another host computed, which has the key")           \
+    X(vault_remote_moved, COUNTER, "operations",                               \
+      "warprsa_vault_remote_moved_total",                                      \
+      "Uses of keys of other hosts that a host did not answer and another one" \
+      " got")                                                                  \
+    X(vault_remote_wrong, COUNTER, "operations",                               \
+      "warprsa_vault_remote_wrong_total",                                      \
+      "Wrong results of hosts that have keys; none of them was used")          \
     X(vault_denials, COUNTER, "operations", "warprsa_vault_denials_total",     \
       "Uses of keys of the vault that were denied")                            \
     X(vault_late, COUNTER, "operations", "warprsa_vault_late_total",           \

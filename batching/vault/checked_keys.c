@@ -6,6 +6,7 @@
  */
 #include "batching/vault/checked_keys.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -13,6 +14,10 @@ enum {
     PLACES = 1 << 17,
     KEYS_MAX = PLACES / 2, /* so that the next free place is near */
 };
+
+/* For the threads of one reader. It is not in the shared memory: a reader that
+ * is killed would leave it locked. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Digests by their first bytes, each in the next free place. */
 struct warprsa_checked_keys {
@@ -51,21 +56,38 @@ static uint32_t place_of(const warprsa_checked_keys *keys,
     return place;
 }
 
+static bool have(const warprsa_checked_keys *keys,
+                 const uint8_t digest[WARPRSA_CHECKED_KEY_BYTES])
+{
+    return memcmp(keys->digest[place_of(keys, digest)], digest,
+                  WARPRSA_CHECKED_KEY_BYTES) == 0;
+}
+
 bool warprsa_checked_keys_have(const warprsa_checked_keys *keys,
                                const uint8_t digest[WARPRSA_CHECKED_KEY_BYTES])
 {
-    return keys != NULL && memcmp(keys->digest[place_of(keys, digest)], digest,
-                                  WARPRSA_CHECKED_KEY_BYTES) == 0;
+    bool found = false;
+
+    if (keys == NULL)
+        return false;
+    pthread_mutex_lock(&lock);
+    found = have(keys, digest);
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 void warprsa_checked_keys_add(warprsa_checked_keys *keys,
                               const uint8_t digest[WARPRSA_CHECKED_KEY_BYTES])
 {
-    if (keys == NULL || warprsa_checked_keys_have(keys, digest))
+    if (keys == NULL)
         return;
-    if (keys->count == KEYS_MAX)
-        memset(keys, 0, sizeof(*keys));
-    keys->count++; /* before the digest: a killed reader's counts, too */
-    memcpy(keys->digest[place_of(keys, digest)], digest,
-           WARPRSA_CHECKED_KEY_BYTES);
+    pthread_mutex_lock(&lock);
+    if (!have(keys, digest)) {
+        if (keys->count == KEYS_MAX)
+            memset(keys, 0, sizeof(*keys));
+        keys->count++; /* before the digest: a killed reader's counts, too */
+        memcpy(keys->digest[place_of(keys, digest)], digest,
+               WARPRSA_CHECKED_KEY_BYTES);
+    }
+    pthread_mutex_unlock(&lock);
 }

@@ -26,11 +26,11 @@ warprsa_checked_keys *warprsa_checked_keys_map(void);
 /* Takes the set out of this process alone. NULL: does nothing. */
 void warprsa_checked_keys_unmap(warprsa_checked_keys *keys);
 
-/* Of a NULL set: false. */
+/* Of a NULL set: false. Any thread. */
 bool warprsa_checked_keys_have(const warprsa_checked_keys *keys,
                                const uint8_t digest[WARPRSA_CHECKED_KEY_BYTES]);
 
-/* A full set begins anew. NULL: does nothing. */
+/* A full set begins anew. NULL: does nothing. Any thread. */
 void warprsa_checked_keys_add(warprsa_checked_keys *keys,
                               const uint8_t digest[WARPRSA_CHECKED_KEY_BYTES]);
 

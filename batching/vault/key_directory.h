@@ -6,6 +6,11 @@
  * whose names begin with a dot. It is for a process that ends afterwards, as
  * key_file.h is. What has changed since the last reading is the vault's to
  * find, which has the keys (vault_reading.h).
+ *
+ * Nearly all of the time goes to libcrypto's tests whether primes are primes,
+ * of 64 rounds each and of 128 in long keys: 0.07 s a key of 2,048 bits, a
+ * minute one of 16,384. So each usable CPU reads and checks keys, and short
+ * files come first.
  */
 #ifndef WARPRSA_BATCHING_VAULT_KEY_DIRECTORY_H
 #define WARPRSA_BATCHING_VAULT_KEY_DIRECTORY_H
@@ -18,8 +23,8 @@
 #include "batching/vault/checked_keys.h"
 #include "batching/vault/trusted_file.h"
 
-/* What is called for the keys, in the order of their names. False ends the
- * reading. */
+/* What is called for the keys as they are read, by any thread, one at a time.
+ * False ends the reading. */
 typedef struct warprsa_key_visitor {
     /* A good key; certificates->bytes is NULL if it has none. */
     bool (*key)(void *arg, const char *name, const EVP_PKEY *key,

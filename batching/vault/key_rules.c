@@ -59,10 +59,11 @@ enum word {
     WORD_PADDING,
     WORD_DIGEST,
     WORD_RATE,
+    WORD_SPKI, /* of a remote key */
     WORDS
 };
 static const char *const word_names[WORDS] = {
-    "user=", "group=", "identity=", "padding=", "digest=", "rate="};
+    "user=", "group=", "identity=", "padding=", "digest=", "rate=", "spki="};
 
 typedef struct parser {
     const char *path;
@@ -75,6 +76,7 @@ typedef struct parser {
     span text;
     span values[WORDS];
     span operations[WARPRSA_USE_OPERATIONS];
+    span remote; /* the word */
     warprsa_key_rule rule;
 } parser;
 
@@ -153,6 +155,12 @@ static bool sort_word(parser *p, span word)
         p->rule.operations |= BIT(operation);
         return true;
     }
+    if (is(word, "remote")) {
+        if (p->remote.at != NULL)
+            return expect(p, word, "it once");
+        p->remote = word;
+        return true;
+    }
     for (int i = 0; i < WORDS; i++) {
         const size_t length = strlen(word_names[i]);
 
@@ -165,7 +173,7 @@ static bool sort_word(parser *p, span word)
     }
     return expect(p, word,
                   "sign, decrypt, user=, group=, identity=, padding=, digest= "
-                  "or rate=");
+                  "or rate=; or remote with spki=");
 }
 
 static bool take_key(parser *p, span word)
@@ -331,14 +339,81 @@ static bool take_who(parser *p)
     return added > 0 || expect(p, (span){0}, "user=, group= or identity=");
 }
 
+const warprsa_remote_key *
+warprsa_key_rules_remote(const warprsa_key_rules *rules, const char *name)
+{
+    for (unsigned i = 0; i < rules->remote_count; i++)
+        if (strcmp(rules->remote[i].name, name) == 0)
+            return &rules->remote[i];
+    return NULL;
+}
+
+/* A new remote key at the end. NULL: no memory, or too many. */
+static warprsa_remote_key *add_remote(warprsa_key_rules *rules)
+{
+    if (rules->remote_count == WARPRSA_REMOTE_KEYS_MAX)
+        return NULL;
+    if (rules->remote_count == rules->remote_room) {
+        const unsigned room =
+            rules->remote_room == 0 ? 16 : rules->remote_room * 2;
+        warprsa_remote_key *grown =
+            reallocarray(rules->remote, room, sizeof(*grown));
+
+        if (grown == NULL)
+            return NULL;
+        rules->remote = grown;
+        rules->remote_room = room;
+    }
+    rules->remote[rules->remote_count] = (warprsa_remote_key){0};
+    return &rules->remote[rules->remote_count++];
+}
+
+/* The words of a rule on the line of a remote key would be taken for what is
+ * allowed there. */
+static bool has_rule_words(const parser *p, span *found)
+{
+    *found = (span){0};
+    for (int i = 0; i < WARPRSA_USE_OPERATIONS && found->at == NULL; i++)
+        *found = p->operations[i];
+    for (int i = 0; i < WORD_SPKI && found->at == NULL; i++)
+        *found = p->values[i];
+    return found->at != NULL;
+}
+
+static bool take_remote(parser *p, span name)
+{
+    const span spki = p->values[WORD_SPKI];
+    warprsa_remote_key *key = NULL;
+    span found;
+
+    if (is(name, "*"))
+        return expect(p, name, "the name of one key");
+    if (has_rule_words(p, &found))
+        return expect(p, found,
+                      "spki= alone beside remote; what is allowed with the key "
+                      "is said on other lines");
+    if (warprsa_key_rules_remote(p->rules, p->rule.key) != NULL)
+        return expect(p, name, "each remote key once");
+    if (spki.at == NULL)
+        return expect(p, spki, WARPRSA_REMOTE_KEY_SPKI_ALLOWED);
+    key = add_remote(p->rules);
+    if (key == NULL)
+        return expect(p, name, "more memory, or at most 4096 remote keys");
+    key->line = p->number;
+    memcpy(key->name, p->rule.key, sizeof(key->name));
+    return warprsa_remote_key_decode(key, spki.at, spki.length) ||
+           expect(p, spki, WARPRSA_REMOTE_KEY_SPKI_ALLOWED);
+}
+
 static bool take_line(parser *p)
 {
     const char *zero = memchr(p->text.at, '\0', p->text.length);
-    span rest = p->text, word;
+    span rest = p->text, word, name;
 
     memset(&p->rule, 0, sizeof(p->rule));
     memset(p->values, 0, sizeof(p->values));
     memset(p->operations, 0, sizeof(p->operations));
+    p->remote = (span){0};
     p->rule.line = p->number;
     if (p->text.length > WARPRSA_KEY_RULE_LINE_BYTES_MAX)
         return expect(p, (span){p->text.at, 0}, "a line of at most 4095 bytes");
@@ -347,11 +422,16 @@ static bool take_line(parser *p)
     word = next_word(&rest);
     if (word.length == 0 || word.at[0] == '#')
         return true;
-    if (!take_key(p, word))
+    name = word;
+    if (!take_key(p, name))
         return false;
     for (word = next_word(&rest); word.length > 0; word = next_word(&rest))
         if (!sort_word(p, word))
             return false;
+    if (p->remote.at != NULL)
+        return take_remote(p, name);
+    if (p->values[WORD_SPKI].at != NULL)
+        return expect(p, p->values[WORD_SPKI], "no spki= without remote");
     return take_paddings(p) && take_digests(p) && take_rate(p) && take_who(p);
 }
 
@@ -428,6 +508,7 @@ bool warprsa_key_rules_add(warprsa_key_rules *rules,
 void warprsa_key_rules_free(warprsa_key_rules *rules)
 {
     free(rules->of);
+    free(rules->remote);
     *rules = (warprsa_key_rules){0};
 }
 

@@ -7,8 +7,11 @@
  *     www    user=www-data,haproxy group=tls sign padding=pss digest=sha256
  *     ca     user=ca            sign padding=pkcs1 digest=sha256 rate=100
  *     *      identity=dns:gw1.example.org    sign padding=none
+ *     mail   remote spki=MIIBIjANBgkqhkiG9w0B...
  *
- * A line is for the key of that name, or for every key (*). A use is allowed if
+ * A line with the word `remote` says that GPU hosts have the key of that name
+ * (remote_key.h), and is no rule. Any other line is one for the key of that
+ * name, or for every key (*). A use is allowed if
  * one line allows all of it, and nothing is allowed that no line says:
  *
  *   WHO      user=, group=: names or numbers, of the process at the other end
@@ -33,6 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "batching/vault/remote_key.h"
 #include "batching/vault/wire/denial.h"
 #include "batching/vault/wire/key_name.h"
 #include "batching/vault/wire/key_rights.h"
@@ -67,6 +71,8 @@ typedef struct warprsa_key_rule {
 typedef struct warprsa_key_rules {
     warprsa_key_rule *of; /* in the order of the file */
     unsigned count, room;
+    warprsa_remote_key *remote; /* the same */
+    unsigned remote_count, remote_room;
 } warprsa_key_rules;
 
 /* Who asks: a process of this machine, or another host. */
@@ -104,6 +110,10 @@ bool warprsa_key_rules_add(warprsa_key_rules *rules,
 
 /* Leaves *rules empty. */
 void warprsa_key_rules_free(warprsa_key_rules *rules);
+
+/* The remote key of this name; NULL: there is none. */
+const warprsa_remote_key *
+warprsa_key_rules_remote(const warprsa_key_rules *rules, const char *name);
 
 /* Whether a rule is for this key. */
 bool warprsa_key_rule_is_for(const warprsa_key_rule *rule, const char *key);

@@ -328,6 +328,41 @@ bool warprsa_padding_finish(const warprsa_padding_key *key,
     return settle(ok, errors);
 }
 
+/* Whether a number is one that encode_pss() may have made of a hash. */
+static bool is_pss_of(const warprsa_padding_key *key,
+                      const warprsa_key_use *use, const uint8_t *hash,
+                      const uint8_t *number)
+{
+    const EVP_MD *md = digest_of(key, use->digest);
+    const EVP_MD *mgf1_md = digest_of(key, use->mgf1_digest);
+    const int salt_bytes = salt_bytes_of(key, use);
+
+    return md != NULL && mgf1_md != NULL && salt_bytes >= 0 &&
+           RSA_verify_PKCS1_PSS_mgf1(key->computing, hash, md, mgf1_md, number,
+                                     salt_bytes) == 1;
+}
+
+bool warprsa_padding_verify(const warprsa_padding_key *key,
+                            const warprsa_key_use *use, const uint8_t *input,
+                            const uint8_t *answer)
+{
+    uint8_t number[WARPRSA_VAULT_MODULUS_BYTES_MAX];
+    uint8_t expected[WARPRSA_VAULT_MODULUS_BYTES_MAX];
+    bool ok = false;
+
+    begin();
+    ok = use->operation == WARPRSA_USE_SIGN &&
+         RSA_public_decrypt((int)key->bytes, answer, number, key->computing,
+                            RSA_NO_PADDING) == (int)key->bytes;
+    if (ok && use->padding == WARPRSA_PADDING_PSS)
+        ok = is_pss_of(key, use, input, number);
+    else if (ok)
+        ok = encode(key, use, input, expected) &&
+             memcmp(number, expected, key->bytes) == 0;
+    begin();
+    return ok;
+}
+
 bool warprsa_padding_compute(const warprsa_padding_key *key,
                              const warprsa_key_use *use, const uint8_t *input,
                              uint8_t *answer, unsigned *length,

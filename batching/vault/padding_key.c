@@ -120,6 +120,21 @@ static BIGNUM *nth_number_of(const EVP_PKEY *key, const char *kind, int n)
     return number_of(key, name);
 }
 
+/* n and e alone. */
+static bool set_public(RSA *rsa, const EVP_PKEY *key)
+{
+    BIGNUM *n = public_number_of(key, OSSL_PKEY_PARAM_RSA_N);
+    BIGNUM *e = public_number_of(key, OSSL_PKEY_PARAM_RSA_E);
+
+    if (n != NULL && e != NULL &&
+        BN_num_bytes(n) <= WARPRSA_VAULT_MODULUS_BYTES_MAX &&
+        RSA_set0_key(rsa, n, e, NULL) == 1)
+        return true;
+    BN_free(n);
+    BN_free(e);
+    return false;
+}
+
 static bool set_n_e_d(RSA *rsa, const EVP_PKEY *key)
 {
     BIGNUM *n = public_number_of(key, OSSL_PKEY_PARAM_RSA_N);
@@ -252,8 +267,15 @@ static bool make_told(warprsa_padding_key *ours, const EVP_PKEY *key)
     return true;
 }
 
-warprsa_padding_key *
-warprsa_padding_key_new(const warprsa_padding_library *library, EVP_PKEY *key)
+/* As make_computing(), without private numbers. */
+static bool make_public(warprsa_padding_key *ours, const EVP_PKEY *key)
+{
+    ours->computing = warprsa_padding_library_rsa(ours->library);
+    return ours->computing != NULL && set_public(ours->computing, key);
+}
+
+static warprsa_padding_key *new_key(const warprsa_padding_library *library,
+                                    EVP_PKEY *key, bool is_public)
 {
     warprsa_padding_key *ours = NULL;
 
@@ -262,17 +284,33 @@ warprsa_padding_key_new(const warprsa_padding_library *library, EVP_PKEY *key)
     if (ours == NULL)
         return NULL;
     ours->library = library;
-    if (make_computing(ours, key) && make_told(ours, key)) {
+    if (is_public ? make_public(ours, key)
+                  : make_computing(ours, key) && make_told(ours, key)) {
         read_restrictions(ours, key);
         ours->bytes = (unsigned)RSA_size(ours->computing);
         ours->bits = (unsigned)RSA_bits(ours->computing);
         BN_bn2binpad(RSA_get0_n(ours->computing), ours->n, (int)ours->bytes);
+        ours->e_fits = BN_bn2binpad(RSA_get0_e(ours->computing), ours->e,
+                                    sizeof(ours->e)) >= 0;
         ERR_clear_error(); /* of numbers that the key does not have */
         return ours;
     }
     ERR_clear_error();
     warprsa_padding_key_free(ours);
     return NULL;
+}
+
+warprsa_padding_key *
+warprsa_padding_key_new(const warprsa_padding_library *library, EVP_PKEY *key)
+{
+    return new_key(library, key, false);
+}
+
+warprsa_padding_key *
+warprsa_padding_key_new_public(const warprsa_padding_library *library,
+                               EVP_PKEY *key)
+{
+    return new_key(library, key, true);
 }
 
 void warprsa_padding_key_free(warprsa_padding_key *key)

@@ -28,16 +28,19 @@ typedef struct warprsa_padding_restrictions {
     int salt_bytes_min;
 } warprsa_padding_restrictions;
 
-/* Read-only once it is made. SECRET. */
+/* Read-only once it is made. SECRET, unless it is a public key. */
 typedef struct warprsa_padding_key {
     const warprsa_padding_library *library;
-    RSA *computing; /* libcrypto's own, with its blinding */
-    RSA *told;
+    /* libcrypto's own, with its blinding; of a public key with n and e alone */
+    RSA *computing;
+    RSA *told; /* NULL: it is a public key */
     RSA_METHOD *told_method;
     warprsa_padding_restrictions restrictions;
     unsigned bytes; /* of the modulus */
     unsigned bits;
     uint8_t n[WARPRSA_VAULT_MODULUS_BYTES_MAX]; /* its first `bytes` */
+    bool e_fits;                                /* into the next one */
+    uint8_t e[8]; /* most significant byte first, padded with zeros */
 } warprsa_padding_key;
 
 /*
@@ -47,6 +50,12 @@ typedef struct warprsa_padding_key {
  */
 warprsa_padding_key *
 warprsa_padding_key_new(const warprsa_padding_library *library, EVP_PKEY *key);
+
+/* As warprsa_padding_key_new(), of a public key: for warprsa_padding_encode()
+ * of SIGN and warprsa_padding_verify() alone. */
+warprsa_padding_key *
+warprsa_padding_key_new_public(const warprsa_padding_library *library,
+                               EVP_PKEY *key);
 
 /* Wipes the numbers. No thread uses it any more. NULL: does nothing. */
 void warprsa_padding_key_free(warprsa_padding_key *key);

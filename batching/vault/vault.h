@@ -73,6 +73,11 @@ warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
                                  const warprsa_vault_user *user,
                                  const warprsa_key_use *use);
 
+/* A use that was allowed could not be begun, and the user is told to ask again:
+ * gives back what it took of the user's rate. Any thread. */
+void warprsa_vault_give_back(warprsa_vault_key *key,
+                             const warprsa_vault_user *user);
+
 /* Whether this user may use the key in some way: only then the daemon tells
  * that it has it. Counts nothing. Any thread. */
 bool warprsa_vault_may_know(warprsa_vault_key *key,
@@ -90,8 +95,8 @@ void warprsa_vault_rights(warprsa_vault_key *key,
                           const warprsa_vault_user *user,
                           warprsa_key_rights *rights);
 
-/* Whether it has taken a reading yet. Until then nobody can tell which keys
- * there are. Any thread. */
+/* Whether it has taken a whole reading yet. Until then nobody can tell which
+ * keys there are, but those that are found can be used. Any thread. */
 bool warprsa_vault_is_filled(const warprsa_vault *vault);
 
 /* Changes whenever keys were removed or replaced. Any thread. */
@@ -105,8 +110,10 @@ unsigned warprsa_vault_key_modulus_bytes(const warprsa_vault_key *key);
 /* Its SubjectPublicKeyInfo (DER). */
 const uint8_t *warprsa_vault_key_spki(const warprsa_vault_key *key,
                                       size_t *bytes);
+/* Whether GPU hosts have it: they compute its uses, and pad. */
+bool warprsa_vault_key_is_remote(const warprsa_vault_key *key);
 /* SECRET: the numbers for engines, and for warprsa_queue's keys. NULL: no
- * engine takes it, and libcrypto computes. */
+ * engine takes it, and libcrypto computes, or a GPU host. */
 const warprsa_private_key *
 warprsa_vault_key_for_engines(const warprsa_vault_key *key);
 

@@ -57,26 +57,47 @@ static bool take_for_libcrypto(warprsa_vault_key *key,
     return true;
 }
 
-static bool fill(warprsa_vault_key *key, const warprsa_key_numbers *numbers)
+/* What all keys have, once there is the one that pads. */
+static bool take_public(warprsa_vault_key *key, const uint8_t *spki,
+                        size_t bytes)
 {
     unsigned length = 0;
 
-    if (!take_for_libcrypto(key, numbers) || !take_for_engines(key, numbers))
-        return false;
     key->modulus_bytes = key->padding->bytes;
-    key->spki_bytes = numbers->spki_bytes;
+    key->spki_bytes = bytes;
     key->spki = malloc(key->spki_bytes);
     if (key->spki == NULL)
         return false;
-    memcpy(key->spki, numbers->spki, key->spki_bytes);
+    memcpy(key->spki, spki, key->spki_bytes);
     return EVP_Digest(key->spki, key->spki_bytes, key->spki_sha256, &length,
                       EVP_sha256(), NULL) == 1 &&
            length == sizeof(key->spki_sha256);
 }
 
-warprsa_vault_key *warprsa_vault_key_new(warprsa_vault_means *means,
-                                         const char *name,
-                                         const warprsa_key_numbers *numbers)
+static bool fill(warprsa_vault_key *key, const warprsa_key_numbers *numbers)
+{
+    return take_for_libcrypto(key, numbers) && take_for_engines(key, numbers) &&
+           take_public(key, numbers->spki, numbers->spki_bytes);
+}
+
+static bool fill_remote(warprsa_vault_key *key,
+                        const warprsa_remote_key *remote)
+{
+    EVP_PKEY *public = warprsa_remote_key_public(
+        key->means->library->libctx, remote->spki, remote->spki_bytes);
+
+    if (public == NULL)
+        return false;
+    key->is_remote = true;
+    key->padding = warprsa_padding_key_new_public(key->means->library, public);
+    EVP_PKEY_free(public);
+    return key->padding != NULL &&
+           take_public(key, remote->spki, remote->spki_bytes);
+}
+
+/* A key without anything in it. NULL: no memory. */
+static warprsa_vault_key *empty_key(warprsa_vault_means *means,
+                                    const char *name)
 {
     warprsa_vault_key *key = calloc(1, sizeof(*key));
 
@@ -86,7 +107,28 @@ warprsa_vault_key *warprsa_vault_key_new(warprsa_vault_means *means,
     key->means = means;
     atomic_init(&key->references, 1);
     atomic_init(&key->removed, false);
-    if (fill(key, numbers))
+    return key;
+}
+
+warprsa_vault_key *warprsa_vault_key_new(warprsa_vault_means *means,
+                                         const char *name,
+                                         const warprsa_key_numbers *numbers)
+{
+    warprsa_vault_key *key = empty_key(means, name);
+
+    if (key == NULL || fill(key, numbers))
+        return key;
+    free_key(key);
+    return NULL;
+}
+
+warprsa_vault_key *
+warprsa_vault_key_new_remote(warprsa_vault_means *means,
+                             const warprsa_remote_key *remote)
+{
+    warprsa_vault_key *key = empty_key(means, remote->name);
+
+    if (key == NULL || fill_remote(key, remote))
         return key;
     free_key(key);
     return NULL;
@@ -146,6 +188,11 @@ const warprsa_private_key *
 warprsa_vault_key_for_engines(const warprsa_vault_key *key)
 {
     return key->engines;
+}
+
+bool warprsa_vault_key_is_remote(const warprsa_vault_key *key)
+{
+    return key->is_remote;
 }
 
 bool warprsa_vault_key_is_removed(const warprsa_vault_key *key)

@@ -12,6 +12,7 @@
 #include "batching/base/secret_memory.h"
 #include "batching/vault/key_numbers.h"
 #include "batching/vault/padding_key.h"
+#include "batching/vault/remote_key.h"
 #include "batching/vault/vault.h"
 #include "batching/vault/vault_ledger.h"
 
@@ -28,7 +29,9 @@ struct warprsa_vault_key {
     uint8_t *spki; /* DER */
     size_t spki_bytes;
     unsigned modulus_bytes;
-    warprsa_padding_key *padding; /* SECRET; what libcrypto computes with */
+    /* SECRET; what libcrypto computes with. Of a remote key: the public key. */
+    warprsa_padding_key *padding;
+    bool is_remote; /* GPU hosts have it: there are no private numbers here */
     warprsa_private_key *engines; /* SECRET, of the pool; NULL: none */
     warprsa_vault_means *means;
     warprsa_vault *vault;
@@ -47,6 +50,11 @@ struct warprsa_vault_key {
 warprsa_vault_key *warprsa_vault_key_new(warprsa_vault_means *means,
                                          const char *name,
                                          const warprsa_key_numbers *numbers);
+
+/* As warprsa_vault_key_new(), for a key that GPU hosts have. */
+warprsa_vault_key *
+warprsa_vault_key_new_remote(warprsa_vault_means *means,
+                             const warprsa_remote_key *remote);
 
 /* Gives the key certificates, in the place of those that it has. False: no
  * memory. One thread. */

@@ -26,7 +26,7 @@ enum {
 /* When the uses that a line has allowed so far would be done at its rate. */
 typedef struct pace {
     unsigned line;
-    uint64_t until_ns;
+    uint64_t until_ns, step_ns;
 } pace;
 
 typedef struct account {
@@ -35,6 +35,7 @@ typedef struct account {
     warprsa_key_account *shown; /* NULL: nowhere */
     pace *paces;
     unsigned pace_count;
+    unsigned last_line; /* that has allowed a use by its rate; 0: none */
     bool used, changed;
     char identity[]; /* with its final zero */
 } account;
@@ -227,8 +228,10 @@ static bool is_in_rate(account *a, const warprsa_key_rule *rule,
     pace *p = NULL;
     uint64_t step_ns = 0, next_ns = 0;
 
-    if (rule->rate == 0)
+    if (rule->rate == 0) {
+        a->last_line = 0;
         return true;
+    }
     p = pace_of(a, rule->line);
     if (p == NULL)
         return false;
@@ -237,6 +240,8 @@ static bool is_in_rate(account *a, const warprsa_key_rule *rule,
     if (next_ns > now_ns + BURST_NS + step_ns)
         return false;
     p->until_ns = next_ns;
+    p->step_ns = step_ns;
+    a->last_line = rule->line;
     return true;
 }
 
@@ -272,6 +277,26 @@ static void count_shown(warprsa_key_account *shown, warprsa_denial denial)
     atomic_fetch_add_explicit(
         denial == WARPRSA_ALLOWED ? &shown->uses : &shown->denials[denial], 1,
         memory_order_relaxed);
+}
+
+/* Whoever is ahead of the rate of `line` is one use less so. */
+static void give_back(const account *a, unsigned line)
+{
+    for (unsigned i = 0; i < a->pace_count; i++)
+        if (a->paces[i].line == line &&
+            a->paces[i].until_ns >= a->paces[i].step_ns)
+            a->paces[i].until_ns -= a->paces[i].step_ns;
+}
+
+void warprsa_vault_ledger_give_back(warprsa_vault_ledger *ledger,
+                                    const warprsa_vault_user *user)
+{
+    account *a = NULL;
+
+    pthread_mutex_lock(&ledger->lock);
+    a = account_of(ledger, user, false);
+    give_back(a, a->last_line);
+    pthread_mutex_unlock(&ledger->lock);
 }
 
 warprsa_denial warprsa_vault_ledger_decide(warprsa_vault_ledger *ledger,

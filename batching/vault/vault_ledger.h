@@ -52,6 +52,13 @@ warprsa_denial warprsa_vault_ledger_decide(warprsa_vault_ledger *ledger,
                                            warprsa_denial denial,
                                            uint64_t now_ns);
 
+/* A use that was allowed has not begun, by no fault of the user's, and is asked
+ * for again: gives the user back what it took of a rate, of the line that has
+ * allowed its last one. The use stays counted: what was allowed was allowed.
+ * Any thread. */
+void warprsa_vault_ledger_give_back(warprsa_vault_ledger *ledger,
+                                    const warprsa_vault_user *user);
+
 /* Whether a rule is for this user. Any thread. */
 bool warprsa_vault_ledger_knows(warprsa_vault_ledger *ledger,
                                 const warprsa_vault_user *user);

@@ -23,6 +23,8 @@ enum {
 typedef struct reader {
     int socket;
     warprsa_vault_record *record;
+    warprsa_key_rules rules; /* and remote keys */
+    const char *rules_path;
     bool failed; /* nobody receives */
 } reader;
 
@@ -78,14 +80,25 @@ static bool send_key(void *arg, const char *name, const EVP_PKEY *key,
                      const warprsa_trusted_file *certificates)
 {
     reader *r = arg;
+    const warprsa_remote_key *remote =
+        warprsa_key_rules_remote(&r->rules, name);
+    char why[WARPRSA_VAULT_WHY_SIZE];
 
+    if (remote != NULL) {
+        snprintf(why, sizeof(why),
+                 "its file is not used: %s, line %u, says that GPU hosts have "
+                 "it; remove the one or the other",
+                 r->rules_path, (unsigned)remote->line);
+        return send_refusal(r, name, false, why);
+    }
     if (!warprsa_key_numbers_from(&r->record->numbers, key))
         return send_refusal(r, name, false,
                             "its numbers are too long, or PSS is restricted "
                             "to a digest that warprsad does not know");
     snprintf(r->record->name, sizeof(r->record->name), "%s", name);
     return send_record(r, WARPRSA_RECORD_KEY) &&
-           send_certificates(r, name, certificates);
+           send_certificates(r, name, certificates) &&
+           send_record(r, WARPRSA_RECORD_SO_FAR);
 }
 
 static void send_keys(reader *r, const warprsa_vault_files *files)
@@ -131,31 +144,45 @@ static bool read_rules(warprsa_key_rules *rules, const char *path, char *why,
 static void send_rules(reader *r, const warprsa_vault_files *files)
 {
     char why[WARPRSA_VAULT_WHY_SIZE] = "";
-    warprsa_key_rules rules = {0};
 
     if (files->rules[0] == '\0')
         return;
-    if (!read_rules(&rules, files->rules, why, sizeof(why)))
+    if (!read_rules(&r->rules, files->rules, why, sizeof(why)))
         (void)send_why(r, WARPRSA_RECORD_NO_RULES, why);
-    for (unsigned i = 0; i < rules.count && !r->failed; i++) {
-        r->record->rule = rules.of[i];
+    for (unsigned i = 0; i < r->rules.count && !r->failed; i++) {
+        r->record->rule = r->rules.of[i];
         (void)send_record(r, WARPRSA_RECORD_RULE);
     }
-    warprsa_key_rules_free(&rules);
+}
+
+static void send_remote_keys(reader *r, const warprsa_vault_files *files)
+{
+    for (unsigned i = 0; i < r->rules.remote_count && !r->failed; i++) {
+        const warprsa_remote_key *remote = &r->rules.remote[i];
+
+        if (files->no_remote != NULL) {
+            (void)send_refusal(r, remote->name, false, files->no_remote);
+            continue;
+        }
+        r->record->remote = *remote;
+        (void)send_record(r, WARPRSA_RECORD_REMOTE_KEY);
+    }
 }
 
 bool warprsa_vault_reader_run(const warprsa_vault_files *files, int socket)
 {
-    reader r = {.socket = socket};
+    reader r = {.socket = socket, .rules_path = files->rules};
 
     r.record = warprsa_secret_map(sizeof(*r.record));
     if (r.record == NULL)
         return false;
     if (send_record(&r, WARPRSA_RECORD_BEGIN)) {
         send_rules(&r, files);
+        send_remote_keys(&r, files);
         send_keys(&r, files);
         (void)send_record(&r, WARPRSA_RECORD_END);
     }
+    warprsa_key_rules_free(&r.rules);
     warprsa_secret_unmap(r.record, sizeof(*r.record));
     return !r.failed;
 }

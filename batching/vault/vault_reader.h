@@ -3,8 +3,9 @@
  *
  * Reads the vault's files and sends what they hold. This is all of the life of
  * a process that the supervisor forks for it, at start and for each reload, one
- * at a time: to check thousands of keys takes minutes, and what libcrypto's
- * decoders leave in memory goes with the process.
+ * at a time: to check thousands of keys takes minutes on few CPUs, and what
+ * libcrypto's decoders leave in memory goes with the process. Each key is sent
+ * as soon as it has been checked.
  */
 #ifndef WARPRSA_BATCHING_VAULT_VAULT_READER_H
 #define WARPRSA_BATCHING_VAULT_VAULT_READER_H
@@ -16,8 +17,10 @@
 /* Paths; empty: none. */
 typedef struct warprsa_vault_files {
     const char *keys_directory;
-    const char *rules;             /* keys.conf */
-    const char *passphrase;        /* of encrypted keys */
+    const char *rules;      /* keys.conf */
+    const char *passphrase; /* of encrypted keys */
+    /* Why remote keys of keys.conf can't be used here; NULL: they can. */
+    const char *no_remote;
     warprsa_checked_keys *checked; /* NULL: all are checked */
 } warprsa_vault_files;
 

@@ -93,25 +93,35 @@ void warprsa_vault_reading_no_rules(warprsa_vault_reading *reading,
     copy_printable(reading->rules_why, sizeof(reading->rules_why), why);
 }
 
+/* Adds a key; NULL: it is refused. */
+static bool add(warprsa_vault_reading *reading, const char *name,
+                warprsa_vault_key *key)
+{
+    if (key != NULL && make_room(&reading->keys, reading->key_count,
+                                 &reading->key_room, sizeof(*reading->keys))) {
+        reading->keys[reading->key_count++] = key;
+        return true;
+    }
+    warprsa_vault_key_release(key);
+    (void)warprsa_vault_reading_refuse(
+        reading, name, "its numbers are none of a key, or there is no memory");
+    return false;
+}
+
 bool warprsa_vault_reading_add(warprsa_vault_reading *reading, const char *name,
                                const warprsa_key_numbers *numbers)
 {
-    warprsa_vault_key *key = NULL;
+    return warprsa_key_name_is_valid(name, strlen(name)) &&
+           add(reading, name,
+               warprsa_vault_key_new(reading->means, name, numbers));
+}
 
-    if (!warprsa_key_name_is_valid(name, strlen(name)))
-        return false;
-    if (make_room(&reading->keys, reading->key_count, &reading->key_room,
-                  sizeof(*reading->keys)))
-        key = warprsa_vault_key_new(reading->means, name, numbers);
-    if (key == NULL) {
-        (void)warprsa_vault_reading_refuse(
-            reading, name,
-            "its numbers are none of a key, or there "
-            "is no memory");
-        return false;
-    }
-    reading->keys[reading->key_count++] = key;
-    return true;
+bool warprsa_vault_reading_add_remote(warprsa_vault_reading *reading,
+                                      const warprsa_remote_key *remote)
+{
+    return warprsa_key_name_is_valid(remote->name, strlen(remote->name)) &&
+           add(reading, remote->name,
+               warprsa_vault_key_new_remote(reading->means, remote));
 }
 
 bool warprsa_vault_reading_certify(warprsa_vault_reading *reading,

@@ -34,6 +34,7 @@ typedef struct warprsa_vault_reading {
     /* Why there are no keys and no rules, and the vault keeps what it has;
      * empty: there are. */
     char keys_why[WARPRSA_VAULT_WHY_SIZE], rules_why[WARPRSA_VAULT_WHY_SIZE];
+    bool is_in_use; /* the vault has the rules, and keys so far */
 } warprsa_vault_reading;
 
 /* An empty reading: of a directory without keys, and of no rules. The means are
@@ -48,6 +49,10 @@ void warprsa_vault_reading_free(warprsa_vault_reading *reading);
  * a refusal then, if there is memory for that. */
 bool warprsa_vault_reading_add(warprsa_vault_reading *reading, const char *name,
                                const warprsa_key_numbers *numbers);
+
+/* Adds a key that GPU hosts have, in the same way. */
+bool warprsa_vault_reading_add_remote(warprsa_vault_reading *reading,
+                                      const warprsa_remote_key *remote);
 
 /* Gives certificates to the key that was added last. False: there is none of
  * this name, or no memory. */
@@ -73,13 +78,23 @@ void warprsa_vault_reading_no_rules(warprsa_vault_reading *reading,
 warprsa_vault_means *warprsa_vault_means_of(warprsa_vault *vault);
 
 /*
+ * Has a vault that has taken no reading yet use what one has brought so far,
+ * beside what it has: the keys, and the rules, which must be all. The reading
+ * keeps its keys, and is to be taken as a whole later. Nothing is refused
+ * before that, but of two names of one key the second is left out. False: no
+ * memory, and the reading is to be freed. Any thread, one at a time.
+ */
+bool warprsa_vault_add(warprsa_vault *vault, warprsa_vault_reading *reading);
+
+/*
  * Takes the reading in the place of what the vault has, and leaves it empty. A
  * key that has come before under its name stays the same, with its new
  * certificates. A key whose file is refused now stays too: a file that is half
  * written at this moment is no reason to stop a service, and whoever wants the
  * key gone removes the file. Of two names of one key the second is refused,
- * since rules are by name. False: no memory, and the vault has what it had. Any
- * thread, one at a time.
+ * since rules are by name. If there are no rules to be had, then remote keys,
+ * which the same file names, stay as well. False: no memory, and the vault has
+ * what it had. Any thread, one at a time.
  */
 bool warprsa_vault_replace(warprsa_vault *vault,
                            warprsa_vault_reading *reading);

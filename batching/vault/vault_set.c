@@ -314,6 +314,12 @@ warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
     return denial;
 }
 
+void warprsa_vault_give_back(warprsa_vault_key *key,
+                             const warprsa_vault_user *user)
+{
+    warprsa_vault_ledger_give_back(key->ledger, user);
+}
+
 bool warprsa_vault_may_know(warprsa_vault_key *key,
                             const warprsa_vault_user *user)
 {
@@ -366,6 +372,7 @@ void warprsa_vault_audit(warprsa_vault *vault)
 
 /* What a reading makes of the set, before anything is changed. */
 typedef struct change {
+    bool is_part; /* more of the reading follows */
     key_set keys;
     warprsa_vault_ledger **ledgers;
     unsigned ledger_count;
@@ -404,6 +411,22 @@ static int compare_ledger(const void *name, const void *ledger)
                             *(warprsa_vault_ledger *const *)ledger));
 }
 
+/* A ledger with the vault's rules, if these are the reading's. Otherwise it
+ * gets those with all other ledgers. NULL: no memory. */
+static warprsa_vault_ledger *new_ledger(const warprsa_vault *vault,
+                                        const warprsa_vault_reading *reading,
+                                        const char *name)
+{
+    warprsa_vault_ledger *ledger =
+        warprsa_vault_ledger_new(name, vault->accounts);
+
+    if (ledger == NULL || !reading->is_in_use ||
+        warprsa_vault_ledger_set_rules(ledger, &vault->rules))
+        return ledger;
+    warprsa_vault_ledger_free(ledger);
+    return NULL;
+}
+
 /* Gives each key of the reading the ledger of its name. New ledgers stand after
  * the vault's. False: no memory. */
 static bool find_ledgers(change *c, warprsa_vault *vault,
@@ -411,11 +434,14 @@ static bool find_ledgers(change *c, warprsa_vault *vault,
 {
     for (unsigned i = 0; i < reading->key_count; i++) {
         warprsa_vault_key *key = reading->keys[i];
-        warprsa_vault_ledger **found =
-            vault->ledger_count > 0
-                ? bsearch(key->name, vault->ledgers, vault->ledger_count,
-                          sizeof(*vault->ledgers), compare_ledger)
-                : NULL;
+        warprsa_vault_ledger **found = NULL;
+
+        if (key->ledger != NULL) /* others may use the key already */
+            continue;
+        found = vault->ledger_count > 0
+                    ? bsearch(key->name, vault->ledgers, vault->ledger_count,
+                              sizeof(*vault->ledgers), compare_ledger)
+                    : NULL;
 
         key->vault = vault;
         key->ledger = found != NULL ? *found : NULL;
@@ -425,7 +451,7 @@ static bool find_ledgers(change *c, warprsa_vault *vault,
             key->ledger = reading->keys[i - 1]->ledger;
         if (key->ledger != NULL)
             continue;
-        key->ledger = warprsa_vault_ledger_new(key->name, vault->accounts);
+        key->ledger = new_ledger(vault, reading, key->name);
         if (key->ledger == NULL)
             return false;
         c->ledgers[c->ledger_count++] = key->ledger;
@@ -451,9 +477,12 @@ static void keep(change *c, warprsa_vault_key *key)
 static void say_key(const warprsa_vault *vault, const warprsa_vault_key *key,
                     const char *what)
 {
+    const char *where = key->engines == NULL ? ", which no engine takes" : "";
+
+    if (key->is_remote)
+        where = ", which GPU hosts have";
     say(vault, 0, "key %s: %s: RSA%s of %u bits%s%s", key->name, what,
-        key->padding->restrictions.pss ? "-PSS" : "", key->padding->bits,
-        key->engines == NULL ? ", which no engine takes" : "",
+        key->padding->restrictions.pss ? "-PSS" : "", key->padding->bits, where,
         key->certificates != NULL ? ", with certificates" : "");
 }
 
@@ -494,23 +523,49 @@ static void take_keys(change *c, warprsa_vault *vault,
         if (c->keys.count > 0 &&
             strcmp(c->keys.by_name[c->keys.count - 1]->name, key->name) == 0)
             continue;
-        if (old != NULL && compare_spkis(&old, &key) == 0) {
-            renew_certificates(vault, old, key);
-            keep(c, old);
+        if (old == NULL || compare_spkis(&old, &key) != 0 ||
+            old->is_remote != key->is_remote) {
+            key->certificate_edition = vault->readings;
+            keep(c, key);
             continue;
         }
-        key->certificate_edition = vault->readings;
-        keep(c, key);
+        if (!c->is_part) /* else the whole reading would give them back */
+            renew_certificates(vault, old, key);
+        keep(c, old);
     }
 }
 
-/* The keys whose files are refused now. */
+/* The keys that the vault has beside those that were read. */
+static void take_others(change *c, const warprsa_vault *vault)
+{
+    const key_set taken = {c->keys.by_name, NULL, c->keys.count};
+
+    for (unsigned i = 0; i < vault->keys.count; i++)
+        if (find_name(&taken, vault->keys.by_name[i]->name) == NULL)
+            keep(c, vault->keys.by_name[i]);
+    qsort(c->keys.by_name, c->keys.count, sizeof(*c->keys.by_name),
+          compare_names);
+}
+
+static int compare_refusals(const void *a, const void *b)
+{
+    const warprsa_vault_refusal *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+
+    return order != 0 ? order : x->is_certificates - y->is_certificates;
+}
+
+/* The keys whose files are refused now, in the order of names: they come as the
+ * reader's threads have read them. */
 static void take_refusals(change *c, warprsa_vault *vault,
-                          const warprsa_vault_reading *reading)
+                          warprsa_vault_reading *reading)
 {
     const unsigned read = c->keys.count;
     const key_set taken = {c->keys.by_name, NULL, read};
 
+    if (reading->refusal_count > 0)
+        qsort(reading->refusals, reading->refusal_count,
+              sizeof(*reading->refusals), compare_refusals);
     for (unsigned i = 0; i < reading->refusal_count; i++) {
         const warprsa_vault_refusal *refusal = &reading->refusals[i];
         warprsa_vault_key *old = find_name(&vault->keys, refusal->name);
@@ -526,6 +581,25 @@ static void take_refusals(change *c, warprsa_vault *vault,
         say(vault, 0, "key %s: refused: %s%s", refusal->name, refusal->why,
             stays ? "; the key as it was before stays" : "");
         if (stays)
+            keep(c, old);
+    }
+    qsort(c->keys.by_name, c->keys.count, sizeof(*c->keys.by_name),
+          compare_names);
+}
+
+/* The remote keys, if the file that names them can't be read now. */
+static void take_remote_keys(change *c, const warprsa_vault *vault,
+                             const warprsa_vault_reading *reading)
+{
+    const unsigned taken = c->keys.count;
+    const key_set before = {c->keys.by_name, NULL, taken};
+
+    if (reading->rules_why[0] == '\0')
+        return;
+    for (unsigned i = 0; i < vault->keys.count; i++) {
+        warprsa_vault_key *old = vault->keys.by_name[i];
+
+        if (old->is_remote && find_name(&before, old->name) == NULL)
             keep(c, old);
     }
     qsort(c->keys.by_name, c->keys.count, sizeof(*c->keys.by_name),
@@ -551,8 +625,9 @@ static void refuse_twins(change *c, const warprsa_vault *vault)
             c->keys.by_spki[count++] = key;
             continue;
         }
-        say(vault, 0, "key %s: refused: it is the same key as %s", key->name,
-            before->name);
+        if (!c->is_part)
+            say(vault, 0, "key %s: refused: it is the same key as %s",
+                key->name, before->name);
         warprsa_vault_key_release(key);
     }
     c->keys.count = count;
@@ -593,15 +668,12 @@ static void change_keys(warprsa_vault *vault, change *c)
     free(old.by_spki);
 }
 
-static bool replace_keys(warprsa_vault *vault, warprsa_vault_reading *reading)
+/* Changes the set to what a reading has brought; of a part of it, adds that. */
+static bool take_reading(warprsa_vault *vault, warprsa_vault_reading *reading,
+                         bool is_part)
 {
     change c;
 
-    if (reading->keys_why[0] != '\0') {
-        say(vault, 0, "keys not read: %s; all stay as they were",
-            reading->keys_why);
-        return true;
-    }
     if (reading->key_count > 0)
         qsort(reading->keys, reading->key_count, sizeof(*reading->keys),
               compare_names);
@@ -610,10 +682,24 @@ static bool replace_keys(warprsa_vault *vault, warprsa_vault_reading *reading)
         return false;
     }
     vault->readings++;
+    c.is_part = is_part;
     take_keys(&c, vault, reading);
-    take_refusals(&c, vault, reading);
+    if (is_part)
+        take_others(&c, vault);
+    else
+        take_refusals(&c, vault, reading);
+    take_remote_keys(&c, vault, reading);
     refuse_twins(&c, vault);
     change_keys(vault, &c);
+    return true;
+}
+
+static bool replace_keys(warprsa_vault *vault, warprsa_vault_reading *reading)
+{
+    if (reading->keys_why[0] == '\0')
+        return take_reading(vault, reading, false);
+    say(vault, 0, "keys not read: %s; all stay as they were",
+        reading->keys_why);
     return true;
 }
 
@@ -631,11 +717,22 @@ static void say_missing_keys(const warprsa_vault *vault)
     }
 }
 
+/* Gives the vault's rules to all ledgers. */
+static void spread_rules(const warprsa_vault *vault)
+{
+    for (unsigned i = 0; i < vault->ledger_count; i++)
+        if (!warprsa_vault_ledger_set_rules(vault->ledgers[i], &vault->rules))
+            say(vault, 0, "key %s: no memory for its rules: it can't be used",
+                warprsa_vault_ledger_name(vault->ledgers[i]));
+}
+
 /* Gives the rules, old or new, to all ledgers. */
 static void replace_rules(warprsa_vault *vault, warprsa_vault_reading *reading)
 {
     warprsa_key_rules old = {0};
 
+    if (reading->is_in_use)
+        return;
     if (reading->rules_why[0] != '\0') {
         say(vault, 0, "rules not read: %s; %s", reading->rules_why,
             vault->has_rules ? "they stay as they were" : "no key can be used");
@@ -645,12 +742,22 @@ static void replace_rules(warprsa_vault *vault, warprsa_vault_reading *reading)
         reading->rules = (warprsa_key_rules){0};
         vault->has_rules = true;
     }
-    for (unsigned i = 0; i < vault->ledger_count; i++)
-        if (!warprsa_vault_ledger_set_rules(vault->ledgers[i], &vault->rules))
-            say(vault, 0, "key %s: no memory for its rules: it can't be used",
-                warprsa_vault_ledger_name(vault->ledgers[i]));
+    spread_rules(vault);
     warprsa_key_rules_free(&old);
-    say_missing_keys(vault);
+}
+
+bool warprsa_vault_add(warprsa_vault *vault, warprsa_vault_reading *reading)
+{
+    bool ok = false;
+
+    if (reading->rules_why[0] != '\0' || reading->keys_why[0] != '\0')
+        return true; /* no key can be used, or there are none */
+    pthread_mutex_lock(&vault->lock);
+    replace_rules(vault, reading);
+    reading->is_in_use = true;
+    ok = take_reading(vault, reading, true);
+    pthread_mutex_unlock(&vault->lock);
+    return ok;
 }
 
 bool warprsa_vault_replace(warprsa_vault *vault, warprsa_vault_reading *reading)
@@ -661,6 +768,7 @@ bool warprsa_vault_replace(warprsa_vault *vault, warprsa_vault_reading *reading)
     ok = replace_keys(vault, reading);
     if (ok) {
         replace_rules(vault, reading);
+        say_missing_keys(vault);
         atomic_store(&vault->filled, true);
     } else {
         say(vault, 0, "no memory for the keys: all stay as they were");

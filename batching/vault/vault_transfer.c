@@ -24,9 +24,12 @@ static size_t size_of(uint32_t kind)
     switch (kind) {
     case WARPRSA_RECORD_BEGIN:
     case WARPRSA_RECORD_END:
+    case WARPRSA_RECORD_SO_FAR:
         return head;
     case WARPRSA_RECORD_KEY:
         return head + sizeof(warprsa_key_numbers);
+    case WARPRSA_RECORD_REMOTE_KEY:
+        return head + sizeof(warprsa_remote_key);
     case WARPRSA_RECORD_CERTIFICATES:
         return head + sizeof(warprsa_vault_piece);
     case WARPRSA_RECORD_RULE:
@@ -80,6 +83,7 @@ bool warprsa_vault_receiver_init(warprsa_vault_receiver *receiver, int socket,
 static void drop(warprsa_vault_receiver *r)
 {
     r->begun = false;
+    r->is_whole = false;
     warprsa_vault_reading_free(&r->reading);
     free(r->certificates);
     r->certificates = NULL;
@@ -144,10 +148,18 @@ static bool take(warprsa_vault_receiver *r)
         (void)warprsa_vault_reading_add(&r->reading, record->name,
                                         &record->numbers);
         return true;
+    case WARPRSA_RECORD_REMOTE_KEY:
+        if (!is_text(record->remote.name, sizeof(record->remote.name)) ||
+            !warprsa_key_name_is_valid(record->remote.name,
+                                       strlen(record->remote.name)))
+            return false;
+        (void)warprsa_vault_reading_add_remote(&r->reading, &record->remote);
+        return true;
     case WARPRSA_RECORD_CERTIFICATES:
         return take_certificates(r);
-    case WARPRSA_RECORD_RULE:
-        return warprsa_key_rules_add(&r->reading.rules, &record->rule);
+    case WARPRSA_RECORD_RULE: /* none follow keys that are in use */
+        return !r->reading.is_in_use &&
+               warprsa_key_rules_add(&r->reading.rules, &record->rule);
     case WARPRSA_RECORD_REFUSED_KEY:
         return is_text(record->why, sizeof(record->why)) &&
                warprsa_vault_reading_refuse(&r->reading, record->name,
@@ -166,6 +178,8 @@ static bool take(warprsa_vault_receiver *r)
             return false;
         warprsa_vault_reading_no_rules(&r->reading, record->why);
         return true;
+    case WARPRSA_RECORD_SO_FAR:
+        return r->certificate_bytes == 0;
     }
     return false;
 }
@@ -190,7 +204,22 @@ static warprsa_vault_received take_record(warprsa_vault_receiver *r,
         drop(r);
         return ok ? WARPRSA_VAULT_REPLACED : WARPRSA_VAULT_MALFORMED;
     }
-    if (ok && take(r))
+    if (ok && take(r)) {
+        r->is_whole = r->record->kind == WARPRSA_RECORD_SO_FAR;
+        return WARPRSA_VAULT_NOTHING_YET;
+    }
+    drop(r);
+    return WARPRSA_VAULT_MALFORMED;
+}
+
+/* Nothing has come at this moment: the first keys of an empty vault can be used
+ * meanwhile. */
+static warprsa_vault_received take_so_far(warprsa_vault_receiver *r)
+{
+    if (!r->begun || !r->is_whole || warprsa_vault_is_filled(r->vault))
+        return WARPRSA_VAULT_NOTHING_YET;
+    r->is_whole = false;
+    if (warprsa_vault_add(r->vault, &r->reading))
         return WARPRSA_VAULT_NOTHING_YET;
     drop(r);
     return WARPRSA_VAULT_MALFORMED;
@@ -207,7 +236,7 @@ warprsa_vault_received warprsa_vault_receive(warprsa_vault_receiver *receiver)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && errno == EAGAIN)
-            return WARPRSA_VAULT_NOTHING_YET;
+            return take_so_far(receiver);
         if (got <= 0)
             return WARPRSA_VAULT_CLOSED;
         received = take_record(receiver, (size_t)got);

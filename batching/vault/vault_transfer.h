@@ -8,7 +8,9 @@
  *
  * A reading is a BEGIN, records in any order, and an END, which makes the vault
  * take it. A sender that dies before its END has changed nothing, and the next
- * BEGIN starts over. The receiver believes no length and no number.
+ * BEGIN starts over. A vault that has taken no reading yet takes keys before
+ * that, since programs wait for them: at a SO_FAR, those that stand before it,
+ * by the rules that do. The receiver believes no length and no number.
  */
 #ifndef WARPRSA_BATCHING_VAULT_VAULT_TRANSFER_H
 #define WARPRSA_BATCHING_VAULT_VAULT_TRANSFER_H
@@ -28,6 +30,7 @@ enum {
 typedef enum warprsa_vault_record_kind {
     WARPRSA_RECORD_BEGIN = 1,
     WARPRSA_RECORD_KEY, /* name and numbers */
+    WARPRSA_RECORD_REMOTE_KEY,
     /* A piece of the certificates of the key before; all of them have `total`
      * bytes, and the pieces come in order. */
     WARPRSA_RECORD_CERTIFICATES,
@@ -37,6 +40,7 @@ typedef enum warprsa_vault_record_kind {
     WARPRSA_RECORD_NO_KEYS,  /* why: the vault keeps its keys */
     WARPRSA_RECORD_NO_RULES, /* why: the vault keeps its rules */
     WARPRSA_RECORD_END,
+    WARPRSA_RECORD_SO_FAR, /* the key before is whole */
 } warprsa_vault_record_kind;
 
 typedef struct warprsa_vault_piece {
@@ -50,6 +54,7 @@ typedef struct warprsa_vault_record {
     char name[WARPRSA_KEY_NAME_SIZE];
     union {
         warprsa_key_numbers numbers;
+        warprsa_remote_key remote;
         warprsa_vault_piece piece;
         warprsa_key_rule rule;
         char why[WARPRSA_VAULT_WHY_SIZE];
@@ -79,6 +84,7 @@ typedef struct warprsa_vault_receiver {
     warprsa_vault *vault;
     warprsa_vault_record *record;
     bool begun;
+    bool is_whole; /* the last record was a SO_FAR */
     warprsa_vault_reading reading;
     char *certificates; /* so far */
     uint32_t certificate_bytes;

@@ -17,12 +17,13 @@ static double gap(load_arrivals *arrivals)
 }
 
 void load_arrivals_start(load_arrivals *arrivals, double rate, bool even,
-                         unsigned thread, unsigned threads, uint64_t start_ns)
+                         unsigned thread, unsigned threads, uint64_t seed,
+                         uint64_t start_ns)
 {
     *arrivals = (load_arrivals){
         .open = rate > 0,
         .even = even,
-        .random = {start_ns + thread},
+        .random = {seed},
     };
     if (!arrivals->open)
         return;

@@ -26,11 +26,13 @@ typedef struct load_arrivals {
 /*
  * Sets up the arrivals of thread `thread` of `threads` that share `rate`
  * arrivals a second, from start_ns on; rate 0: closed loop. A Poisson process
- * in each thread is a Poisson process over all of them. Even arrivals take
- * turns among the threads.
+ * in each thread is a Poisson process over all of them. `seed` is the thread's
+ * own: the same seed gives the same gaps. Even arrivals take turns among the
+ * threads.
  */
 void load_arrivals_start(load_arrivals *arrivals, double rate, bool even,
-                         unsigned thread, unsigned threads, uint64_t start_ns);
+                         unsigned thread, unsigned threads, uint64_t seed,
+                         uint64_t start_ns);
 
 /* When the next operation is due; `now_ns` in a closed loop. */
 uint64_t load_arrivals_next(const load_arrivals *arrivals, uint64_t now_ns);

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Making keys from a few primes, on all CPUs, and copying them to a subject.
+ * Making keys from a few primes, on all CPUs, and copying them to a subject;
+ * or loading them there from files.
  */
 #include "bench/load/keys.h"
 
@@ -12,6 +13,7 @@
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/param_build.h>
+#include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 
@@ -145,7 +147,10 @@ static bool encrypt(const load_keys *keys, load_key *key)
     EVP_PKEY_CTX *ctx =
         EVP_PKEY_CTX_new_from_pkey(keys->libctx, key->oracle, NULL);
     unsigned char text[LOAD_PLAIN_BYTES];
-    bool ok = ctx != NULL && EVP_PKEY_encrypt_init(ctx) == 1 &&
+    bool ok = ctx != NULL &&
+              (key->ciphertexts = calloc(LOAD_CIPHERTEXTS,
+                                         sizeof(*key->ciphertexts))) != NULL &&
+              EVP_PKEY_encrypt_init(ctx) == 1 &&
               EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_OAEP_PADDING) == 1 &&
               EVP_PKEY_CTX_set_rsa_oaep_md_name(ctx, "SHA256", NULL) == 1;
 
@@ -161,27 +166,70 @@ static bool encrypt(const load_keys *keys, load_key *key)
     return ok;
 }
 
+static void encrypt_for(const load_keys *keys, load_key *key)
+{
+    if (keys->options->weights[LOAD_OAEP] > 0 && !encrypt(keys, key))
+        load_fail("nothing can be encrypted for a key of %u bits",
+                  8 * key->bytes);
+}
+
+/* The keys of a group that several threads make, each the next one. */
+typedef struct group_work {
+    const load_keys *keys;
+    const load_group *group;
+    const prime_pool *pool;
+    load_key *first;
+    atomic_uint next;
+} group_work;
+
+/* Makes key `k` of a group from a pair of primes that no other key has: in
+ * order, (0, 1), (0, 2), (1, 2), (0, 3), (1, 3) and so on. */
+static void make_key(const group_work *work, unsigned k)
+{
+    const prime_pool *pool = work->pool;
+    load_key *key = &work->first[k];
+    unsigned i = k, j = 1;
+
+    for (; i >= j; j++)
+        i -= j;
+    key->oracle =
+        combine(work->keys->libctx, pool->e, pool->primes[i], pool->primes[j]);
+    if (key->oracle == NULL)
+        load_fail("a key of %u bits can't be made", work->group->bits);
+    key->bytes = (unsigned)EVP_PKEY_get_size(key->oracle);
+    encrypt_for(work->keys, key);
+}
+
+static void *make_keys(void *arg)
+{
+    group_work *work = arg;
+    unsigned k = 0;
+
+    while ((k = atomic_fetch_add(&work->next, 1)) < work->group->count)
+        make_key(work, k);
+    return NULL;
+}
+
 static void make_group(load_keys *keys, const load_group *group)
 {
     prime_pool pool;
-    unsigned i = 0, j = 0;
+    group_work work = {.keys = keys,
+                       .group = group,
+                       .pool = &pool,
+                       .first = &keys->keys[keys->count]};
 
     pool_fill(&pool, keys->libctx, group->bits / 2, group->count);
-    for (unsigned k = 0; k < group->count; k++) {
-        load_key *key = &keys->keys[keys->count++];
-
-        if (++j >= pool.count)
-            j = ++i + 1;
-        key->oracle =
-            combine(keys->libctx, pool.e, pool.primes[i], pool.primes[j]);
-        if (key->oracle == NULL)
-            load_fail("a key of %u bits can't be made", group->bits);
-        key->bytes = (unsigned)EVP_PKEY_get_size(key->oracle);
-        if (keys->options->weights[LOAD_OAEP] > 0 && !encrypt(keys, key))
-            load_fail("nothing can be encrypted for a key of %u bits",
-                      group->bits);
-    }
+    if (!load_threads_run_on_cpus(make_keys, &work))
+        load_fail("no thread can be started");
+    keys->count += group->count;
     pool_free(&pool);
+}
+
+static void make_distribution(load_keys *keys, size_t group, unsigned count)
+{
+    if (!load_distribution_init(&keys->distributions[group], count,
+                                keys->options->zipf))
+        load_fail("no memory for %u keys", count);
 }
 
 void load_keys_make(load_keys *keys, const load_options *options)
@@ -197,11 +245,20 @@ void load_keys_make(load_keys *keys, const load_options *options)
         count += options->groups[i].count;
         keys->weight += options->groups[i].weight;
     }
+    if (options->key_files_count > 0)
+        count = options->key_files_count;
     keys->keys = calloc(count, sizeof(*keys->keys));
     if (keys->keys == NULL)
         load_fail("no memory for %zu keys", count);
-    for (size_t i = 0; i < options->groups_count; i++)
+    if (options->key_files_count > 0) {
+        keys->count = (unsigned)count;
+        make_distribution(keys, 0, keys->count);
+        return;
+    }
+    for (size_t i = 0; i < options->groups_count; i++) {
         make_group(keys, &options->groups[i]);
+        make_distribution(keys, i, options->groups[i].count);
+    }
 }
 
 /* Copies a key by encoding and decoding it, as if it came from a file. */
@@ -220,14 +277,74 @@ static EVP_PKEY *copy(const load_key *key, OSSL_LIB_CTX *libctx)
     return made;
 }
 
+/* The public half of a subject's key, in the default provider. */
+static EVP_PKEY *public_half(const load_keys *keys, const EVP_PKEY *key)
+{
+    unsigned char *encoded = NULL;
+    const unsigned char *position = NULL;
+    int length = i2d_PUBKEY(key, &encoded);
+    EVP_PKEY *made = NULL;
+
+    position = encoded;
+    if (length > 0)
+        made = d2i_PUBKEY_ex(NULL, &position, length, keys->libctx, NULL);
+    OPENSSL_free(encoded);
+    return made;
+}
+
+static void load_file(const load_keys *keys, load_key *key, const char *path,
+                      OSSL_LIB_CTX *subject)
+{
+    BIO *file = BIO_new_file(path, "r");
+
+    if (file != NULL)
+        key->subject =
+            PEM_read_bio_PrivateKey_ex(file, NULL, NULL, NULL, subject, NULL);
+    BIO_free(file);
+    if (key->subject != NULL && EVP_PKEY_is_a(key->subject, "RSA"))
+        key->oracle = public_half(keys, key->subject);
+    if (key->oracle == NULL)
+        load_fail("--key-files: %s: an RSA key or a reference in PEM is wanted",
+                  path);
+    key->bytes = (unsigned)EVP_PKEY_get_size(key->oracle);
+    if (key->bytes > LOAD_BYTES_MAX)
+        load_fail("--key-files: %s: %u bits: 4096 at most are wanted", path,
+                  8 * key->bytes);
+    encrypt_for(keys, key);
+}
+
+/* The keys that several threads copy, each the next one. */
+typedef struct copy_work {
+    load_keys *keys;
+    OSSL_LIB_CTX *subject;
+    atomic_uint next;
+} copy_work;
+
+static void *copy_keys(void *arg)
+{
+    copy_work *work = arg;
+    unsigned i = 0;
+
+    while ((i = atomic_fetch_add(&work->next, 1)) < work->keys->count) {
+        load_key *key = &work->keys->keys[i];
+
+        key->subject = copy(key, work->subject);
+        if (key->subject == NULL)
+            load_fail("the subject can't read a key of %u bits",
+                      8 * key->bytes);
+    }
+    return NULL;
+}
+
 void load_keys_copy(load_keys *keys, OSSL_LIB_CTX *subject)
 {
-    for (unsigned i = 0; i < keys->count; i++) {
-        keys->keys[i].subject = copy(&keys->keys[i], subject);
-        if (keys->keys[i].subject == NULL)
-            load_fail("the subject can't read a key of %u bits",
-                      8 * keys->keys[i].bytes);
-    }
+    copy_work work = {.keys = keys, .subject = subject};
+
+    for (unsigned i = 0; i < keys->options->key_files_count; i++)
+        load_file(keys, &keys->keys[i], keys->options->key_files[i], subject);
+    if (keys->options->key_files_count == 0 &&
+        !load_threads_run_on_cpus(copy_keys, &work))
+        load_fail("no thread can be started");
 }
 
 void load_keys_drop_copies(load_keys *keys)
@@ -235,14 +352,22 @@ void load_keys_drop_copies(load_keys *keys)
     for (unsigned i = 0; i < keys->count; i++) {
         EVP_PKEY_free(keys->keys[i].subject);
         keys->keys[i].subject = NULL;
+        if (keys->options->key_files_count > 0) {
+            EVP_PKEY_free(keys->keys[i].oracle);
+            keys->keys[i].oracle = NULL;
+        }
     }
 }
 
 void load_keys_free(load_keys *keys)
 {
-    for (unsigned i = 0; i < keys->count; i++)
+    for (unsigned i = 0; i < keys->count; i++) {
         EVP_PKEY_free(keys->keys[i].oracle);
+        free(keys->keys[i].ciphertexts);
+    }
     free(keys->keys);
+    for (size_t i = 0; i < keys->options->groups_count; i++)
+        load_distribution_clear(&keys->distributions[i]);
     OSSL_PROVIDER_unload(keys->provider);
     OSSL_LIB_CTX_free(keys->libctx);
 }
@@ -250,14 +375,17 @@ void load_keys_free(load_keys *keys)
 load_key *load_keys_choose(const load_keys *keys, load_random *random)
 {
     const load_options *options = keys->options;
-    unsigned left = load_random_below(random, keys->weight);
-    unsigned first = 0;
+    unsigned left = 0, first = 0;
     size_t i = 0;
 
+    if (options->key_files_count > 0)
+        return &keys->keys[load_distribution_choose(&keys->distributions[0],
+                                                    random)];
+    left = load_random_below(random, keys->weight);
     for (; left >= options->groups[i].weight; i++) {
         left -= options->groups[i].weight;
         first += options->groups[i].count;
     }
-    return &keys->keys[first +
-                       load_random_below(random, options->groups[i].count)];
+    return &keys->keys[first + load_distribution_choose(&keys->distributions[i],
+                                                        random)];
 }

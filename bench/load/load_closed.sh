@@ -7,7 +7,7 @@
 for how in "--wake=callback --contexts=kept" "--wake=fd --contexts=fresh"; do
     # shellcheck disable=SC2086
     load_until "operations > 0" $how --in-flight=1,7 --runs=2 \
-        --mix=pkcs1:2,bare,pss,oaep \
+        --mix=pkcs1:2,bare,raw,pss,oaep \
         --keys=1024x3:3,1026x2,1536x1 --subject="engine $ON_ENGINE"
     check "4 rows" "${ENGINE_ALONE[@]}" "loop == 'closed'" \
         "threads == min(2, in_flight)" "0 < p50_us <= p99_us <= max_us" \

@@ -82,7 +82,7 @@ static unsigned arrivals_until(double rate, bool even, unsigned threads,
         load_arrivals arrivals;
         uint64_t before = start_ns;
 
-        load_arrivals_start(&arrivals, rate, even, i, threads, start_ns);
+        load_arrivals_start(&arrivals, rate, even, i, threads, i, start_ns);
         while (load_arrivals_next(&arrivals, 0) < end_ns) {
             assert_true(load_arrivals_next(&arrivals, 0) >= before);
             before = load_arrivals_next(&arrivals, 0);
@@ -108,11 +108,33 @@ static void open_loop(void **state)
                     990000, 1010000);
 }
 
+/* The gaps are those of the seed, whenever the measurement starts. */
+static void seeded(void **state)
+{
+    load_arrivals one, same, other;
+    unsigned equal = 0;
+
+    load_arrivals_start(&one, 1000, false, 0, 2, 7, 1000000);
+    load_arrivals_start(&same, 1000, false, 0, 2, 7, 5000000);
+    load_arrivals_start(&other, 1000, false, 0, 2, 8, 1000000);
+    for (int i = 0; i < 1000; i++) {
+        uint64_t due_ns = load_arrivals_next(&one, 0);
+
+        assert_in_range(load_arrivals_next(&same, 0), due_ns + 3999999,
+                        due_ns + 4000001);
+        equal += load_arrivals_next(&other, 0) == due_ns;
+        load_arrivals_advance(&one);
+        load_arrivals_advance(&same);
+        load_arrivals_advance(&other);
+    }
+    assert_int_equal(equal, 0);
+}
+
 static void closed_loop(void **state)
 {
     load_arrivals arrivals;
 
-    load_arrivals_start(&arrivals, 0, false, 0, 1, 5);
+    load_arrivals_start(&arrivals, 0, false, 0, 1, 0, 5);
     assert_int_equal(load_arrivals_next(&arrivals, 77), 77);
     load_arrivals_advance(&arrivals);
     assert_int_equal(load_arrivals_next(&arrivals, 78), 78);
@@ -121,9 +143,9 @@ static void closed_loop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles),   cmocka_unit_test(any_value),
-        cmocka_unit_test(merged),      cmocka_unit_test(open_loop),
-        cmocka_unit_test(closed_loop),
+        cmocka_unit_test(quantiles), cmocka_unit_test(any_value),
+        cmocka_unit_test(merged),    cmocka_unit_test(open_loop),
+        cmocka_unit_test(seeded),    cmocka_unit_test(closed_loop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

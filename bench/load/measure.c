@@ -207,7 +207,8 @@ static void count(measurement *m, const load_counters *before,
     if (!m->subject->options->is_default)
         result->uncounted =
             (int64_t)(result->started - result->lost) -
-            (int64_t)(load_on_device(&result->counters) + result->counters.cpu);
+            (int64_t)(load_on_device(&result->counters) + result->counters.cpu +
+                      result->counters.vault_libcrypto);
 }
 
 static void measure_one(measurement *m)

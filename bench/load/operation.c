@@ -80,6 +80,8 @@ static bool set_up(EVP_PKEY_CTX *ctx, load_kind kind)
                EVP_PKEY_CTX_set_signature_md(ctx, EVP_sha256()) == 1;
     case LOAD_BARE:
         return EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_PADDING) == 1;
+    case LOAD_RAW:
+        return EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_NO_PADDING) == 1;
     case LOAD_PSS:
         return EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_PSS_PADDING) == 1 &&
                EVP_PKEY_CTX_set_signature_md(ctx, EVP_sha256()) == 1 &&
@@ -144,6 +146,33 @@ static void release_context(const load_maker *maker,
     *first = context;
 }
 
+/* EMSA-PKCS1-v1_5 of the digest without its DigestInfo: what LOAD_BARE signs.
+ * Returns the length of the modulus. */
+static size_t pad(const load_operation *operation,
+                  unsigned char padded[LOAD_BYTES_MAX])
+{
+    const size_t bytes = operation->key->bytes;
+    unsigned char *digest = padded + bytes - sizeof(operation->digest);
+
+    memset(padded, 0xff, bytes);
+    padded[0] = 0;
+    padded[1] = 1;
+    digest[-1] = 0;
+    memcpy(digest, operation->digest, sizeof(operation->digest));
+    return bytes;
+}
+
+static int sign(EVP_PKEY_CTX *ctx, load_operation *operation, size_t *length)
+{
+    unsigned char padded[LOAD_BYTES_MAX];
+
+    if (operation->kind == LOAD_RAW)
+        return EVP_PKEY_sign(ctx, operation->result, length, padded,
+                             pad(operation, padded));
+    return EVP_PKEY_sign(ctx, operation->result, length, operation->digest,
+                         sizeof(operation->digest));
+}
+
 static void run_in(EVP_PKEY_CTX *ctx, load_operation *operation)
 {
     size_t length = sizeof(operation->result);
@@ -155,8 +184,7 @@ static void run_in(EVP_PKEY_CTX *ctx, load_operation *operation)
                              operation->key->ciphertexts[operation->ciphertext],
                              operation->key->bytes);
     else
-        ok = EVP_PKEY_sign(ctx, operation->result, &length, operation->digest,
-                           sizeof(operation->digest));
+        ok = sign(ctx, operation, &length);
     operation->length = ok == 1 ? length : 0;
 }
 
@@ -195,7 +223,8 @@ bool load_operation_verify(const load_maker *maker,
     ctx = EVP_PKEY_CTX_new_from_pkey(maker->keys->libctx,
                                      operation->key->oracle, NULL);
     right = ctx != NULL && EVP_PKEY_verify_init(ctx) == 1 &&
-            set_up(ctx, operation->kind) &&
+            set_up(ctx,
+                   operation->kind == LOAD_RAW ? LOAD_BARE : operation->kind) &&
             EVP_PKEY_verify(ctx, operation->result, operation->length,
                             operation->digest, sizeof(operation->digest)) == 1;
     EVP_PKEY_CTX_free(ctx);

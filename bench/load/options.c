@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const load_kind_names[LOAD_KINDS] = {"pkcs1", "bare", "pss",
+const char *const load_kind_names[LOAD_KINDS] = {"pkcs1", "bare", "raw", "pss",
                                                  "oaep"};
 
 static const char help[] =
@@ -32,9 +32,20 @@ static const char help[] =
     "                     the module with these settings of its section\n"
     "                     (default, and the module without settings)\n"
     "  --module=PATH      the module (warprsa.so in OpenSSL's directory)\n"
-    "  --mix=KIND[:WEIGHT],...          pkcs1, bare (no digest named), pss\n"
-    "                     (sign), oaep (decrypt); (pkcs1)\n"
-    "  --keys=BITS[xCOUNT][:WEIGHT],... 1024 to 4096 bits (2048x8)\n"
+    "  --mix=KIND[:WEIGHT],...          pkcs1, bare (no digest named), raw\n"
+    "                     (padded by the caller), pss (sign), oaep (decrypt);\n"
+    "                     (pkcs1)\n"
+    "  --keys=BITS[xCOUNT][:WEIGHT],... 1024 to 4096 bits, 100,000 of each\n"
+    "                     length at most (2048x8). They are products of pairs\n"
+    "                     of few primes, n primes for n (n - 1) / 2 keys, so\n"
+    "                     anyone who has two moduli can factor them: they are\n"
+    "                     for measuring alone\n"
+    "  --key-files=FILE,...             keys in PEM instead, or references to\n"
+    "                     keys of warprsad; these want --wake=fd\n"
+    "  --distribution=uniform|zipf:S    of the keys of one length: each is\n"
+    "                     used as often as any other, or by Zipf's law, the\n"
+    "                     key of rank r in proportion to r^-S, S from 0.01\n"
+    "                     to 10 (uniform)\n"
     "  --threads=N        threads at most (CPUs of this machine)\n"
     "  --in-flight=N,...  operations under way at once, over all threads;\n"
     "                     each number is a measurement (threads * 64)\n"
@@ -140,6 +151,27 @@ static unsigned weight(const char *option, const char **text)
     return number(option, text, 1, 1000000);
 }
 
+static double parse_distribution(const char *text)
+{
+    static const char zipf[] = "zipf:";
+    const char *number = text + sizeof(zipf) - 1;
+    double exponent = 0;
+    char *end = NULL;
+
+    if (strcmp(text, "uniform") == 0)
+        return 0;
+    if (strncmp(text, zipf, sizeof(zipf) - 1) == 0 &&
+        isdigit((unsigned char)*number)) {
+        exponent = strtod(number, &end);
+        if (*end == '\0' && exponent >= 0.01 && exponent <= 10)
+            return exponent;
+    }
+    load_fail(
+        "--distribution: \"%s\": uniform or zipf:S, S from 0.01 to 10, is "
+        "wanted",
+        text);
+}
+
 static void parse_mix(load_options *o, const char *text)
 {
     memset(o->weights, 0, sizeof(o->weights));
@@ -152,7 +184,7 @@ static void parse_mix(load_options *o, const char *text)
                 memcmp(load_kind_names[kind], text, length) != 0))
             kind++;
         if (kind == LOAD_KINDS)
-            load_fail("--mix: \"%s\": pkcs1, bare, pss or oaep is wanted",
+            load_fail("--mix: \"%s\": pkcs1, bare, raw, pss or oaep is wanted",
                       text);
         text += length;
         o->weights[kind] = weight("mix", &text);
@@ -175,6 +207,15 @@ static void parse_keys(load_options *o, const char *text)
         }
         group->weight = weight("keys", &text);
     } while (another("keys", &text, o->groups_count, LOAD_GROUPS_MAX));
+}
+
+static void parse_key_files(load_options *o, char *text)
+{
+    for (char *file = text; file != NULL;) {
+        if (o->key_files_count == LOAD_LIST_MAX)
+            load_fail("--key-files: %d at most", LOAD_LIST_MAX);
+        o->key_files[o->key_files_count++] = strsep(&file, ",");
+    }
 }
 
 static void parse_in_flight(load_options *o, const char *option,
@@ -242,6 +283,8 @@ enum {
     MODULE,
     MIX,
     KEYS,
+    KEY_FILES,
+    DISTRIBUTION,
     THREADS,
     IN_FLIGHT,
     BLOCKING,
@@ -267,6 +310,8 @@ static const struct option names[] = {
     {"module", required_argument, NULL, MODULE},
     {"mix", required_argument, NULL, MIX},
     {"keys", required_argument, NULL, KEYS},
+    {"key-files", required_argument, NULL, KEY_FILES},
+    {"distribution", required_argument, NULL, DISTRIBUTION},
     {"threads", required_argument, NULL, THREADS},
     {"in-flight", required_argument, NULL, IN_FLIGHT},
     {"jobs", required_argument, NULL, JOBS},
@@ -303,7 +348,7 @@ static const char *module_path(const char *value)
 }
 
 /* The options that say what is done. False: this is another option. */
-static bool load_option(load_options *o, int option, const char *value)
+static bool load_option(load_options *o, int option, char *value)
 {
     switch (option) {
     case SUBJECT:
@@ -317,6 +362,12 @@ static bool load_option(load_options *o, int option, const char *value)
         return true;
     case KEYS:
         parse_keys(o, value);
+        return true;
+    case KEY_FILES:
+        parse_key_files(o, value);
+        return true;
+    case DISTRIBUTION:
+        o->zipf = parse_distribution(value);
         return true;
     case THREADS:
         o->threads = whole_number("threads", value, 1, 4096);

@@ -23,6 +23,7 @@ typedef enum load_kind {
     LOAD_PKCS1, /* sign, RSASSA-PKCS1-v1_5, SHA-256 */
     LOAD_BARE,  /* the same, the digest not named, as `openssl speed` does:
                    libcrypto 3.0 then looks up no name, under locks */
+    LOAD_RAW,   /* the same signature, padded by the caller */
     LOAD_PSS,   /* sign, RSASSA-PSS, SHA-256, salt as long as the digest */
     LOAD_OAEP,  /* decrypt, RSAES-OAEP, SHA-256 */
     LOAD_KINDS
@@ -58,12 +59,18 @@ typedef struct load_options {
     unsigned weights[LOAD_KINDS];
     load_group groups[LOAD_GROUPS_MAX];
     size_t groups_count;
+    /* PEM, which the subject loads in the place of keys that are made: private
+     * keys, or references to those of a vault. */
+    const char *key_files[LOAD_LIST_MAX];
+    size_t key_files_count;
     unsigned threads; /* at most */
     unsigned in_flight[LOAD_LIST_MAX];
     size_t in_flight_count;
     bool blocking;  /* a thread per operation instead of async jobs */
     bool callbacks; /* jobs are woken by callback, not by descriptor */
     bool fresh;     /* a new EVP_PKEY_CTX for each operation */
+    double zipf;    /* exponent of Zipf's law within a group of keys; 0: all
+                       keys alike */
     load_rate rates[LOAD_LIST_MAX]; /* none: closed loop */
     size_t rates_count;
     bool even; /* arrivals, instead of Poisson's */

@@ -79,6 +79,10 @@ static void keys_text(const load_options *o, char *text, size_t size)
 {
     size_t length = 0;
 
+    if (o->key_files_count > 0) {
+        snprintf(text, size, "%zu files", o->key_files_count);
+        return;
+    }
     for (size_t i = 0; i < o->groups_count && length < size; i++)
         length += (size_t)snprintf(text + length, size - length, "%s%ux%u:%u",
                                    length > 0 ? "," : "", o->groups[i].bits,
@@ -95,8 +99,14 @@ static void add_setting(row *row, const load_options *o, const load_result *r)
     mix_text(o, text, sizeof(text));
     add(row, "mix", true, "%s", text);
     keys_text(o, text, sizeof(text));
-    add(row, "keys", true, "%s", text);
-    add(row, "bits", false, "%u", o->groups_count == 1 ? o->groups[0].bits : 0);
+    add(row, "key_groups", true, "%s", text);
+    if (o->zipf > 0)
+        add(row, "distribution", true, "zipf:%g", o->zipf);
+    else
+        add(row, "distribution", true, "uniform");
+    add(row, "bits", false, "%u",
+        o->key_files_count == 0 && o->groups_count == 1 ? o->groups[0].bits
+                                                        : 0);
     add(row, "callers", true, "%s",
         o->blocking ? "blocking" : (o->callbacks ? "callback" : "fd"));
     add(row, "contexts", true, "%s", o->fresh ? "fresh" : "kept");

@@ -32,6 +32,7 @@ void load_worker_begin(load_worker *worker)
     pthread_barrier_wait(&worker->window->barrier);
     load_arrivals_start(&worker->arrivals, worker->rate, worker->options->even,
                         worker->index, worker->threads,
+                        load_random_next(&worker->maker.random),
                         worker->window->begin_ns);
 }
 

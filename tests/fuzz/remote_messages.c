@@ -45,15 +45,26 @@ static void compare_requests(void)
     if (a->kind == WARPRSA_REMOTE_LOAD_KEY)
         same_bytes((const uint8_t *)&a->private_key,
                    (const uint8_t *)&b->private_key, sizeof(a->private_key));
+    if (a->kind == WARPRSA_REMOTE_LOAD_KEY_BY_SPKI)
+        same_bytes(a->spki_sha256, b->spki_sha256, sizeof(a->spki_sha256));
     for (size_t i = 0; a->kind == WARPRSA_REMOTE_OPERATIONS && i < a->count;
          i++) {
         const warprsa_remote_operation *x = &a->operation[i];
         const warprsa_remote_operation *y = &b->operation[i];
 
-        want(x->bytes >= 1 && x->bytes <= WARPRSA_MODULUS_BYTES_MAX);
+        want(x->use != NULL
+                 ? x->bytes <= WARPRSA_VAULT_MODULUS_BYTES_MAX &&
+                       x->bytes == x->use->input_bytes
+                 : x->bytes >= 1 && x->bytes <= WARPRSA_MODULUS_BYTES_MAX);
         want(x->id == y->id && x->key == y->key && x->bytes == y->bytes &&
-             x->padding == y->padding);
+             (x->use == NULL) == (y->use == NULL));
         same_bytes(x->input, y->input, x->bytes);
+        if (x->use == NULL)
+            continue;
+        same_bytes((const uint8_t *)x->use, (const uint8_t *)y->use,
+                   sizeof(*x->use));
+        want(x->use->label_bytes <= sizeof(x->use->label));
+        (void)warprsa_key_use_fault(x->use, 256);
     }
 }
 
@@ -70,7 +81,8 @@ static size_t write_request(void)
         return warprsa_remote_write_operations(written, ROOM, request.operation,
                                                request.count);
     case WARPRSA_REMOTE_LOAD_KEY_BY_SPKI:
-        break;
+        return warprsa_remote_write_load_key_by_spki(written, ROOM, request.key,
+                                                     request.spki_sha256);
     }
     return 0;
 }
@@ -79,8 +91,7 @@ static void try_request(const uint8_t *data, size_t size)
 {
     size_t again;
 
-    if (warprsa_remote_read_request(data, size, &request) != NULL ||
-        request.kind == WARPRSA_REMOTE_LOAD_KEY_BY_SPKI)
+    if (warprsa_remote_read_request(data, size, &request) != NULL)
         return;
     want(write_request() > WARPRSA_REMOTE_PREFIX);
     want(warprsa_remote_read_prefix(written, &again));
@@ -125,11 +136,17 @@ static void try_response(const uint8_t *data, size_t size)
         return;
     want(response.count == response_again.count);
     for (size_t i = 0; i < response.count; i++) {
-        want(response.result[i].status == response_again.result[i].status &&
-             response.result[i].id == response_again.result[i].id &&
-             response.result[i].bytes == response_again.result[i].bytes);
-        same_bytes(response.result[i].output, response_again.result[i].output,
-                   response.result[i].bytes);
+        const warprsa_remote_result *a = &response.result[i];
+        const warprsa_remote_result *b = &response_again.result[i];
+
+        want(a->status == b->status && a->id == b->id && a->bytes == b->bytes &&
+             a->denial == b->denial);
+        want(a->bytes <= WARPRSA_VAULT_MODULUS_BYTES_MAX);
+        want((a->denial != WARPRSA_ALLOWED) ==
+             (a->status == WARPRSA_REMOTE_DENIED));
+        same_bytes(a->output, b->output, a->bytes);
+        same_bytes((const uint8_t *)&a->errors, (const uint8_t *)&b->errors,
+                   sizeof(a->errors));
     }
 }
 

@@ -16,7 +16,8 @@ enum {
     STEPS = 64,
     OPERATIONS = 16, /* of the identity, and of the daemon for each client */
     AT_ONCE = 32,
-    KEYS = 8, /* in the dictionary */
+    KEYS = 8,    /* in the dictionary */
+    SMALL = 128, /* bytes of a modulus of the fake vault */
     ROUNDS = 20000,
     IDS = STEPS * AT_ONCE,
 };
@@ -76,6 +77,17 @@ static void give(const uint8_t *bytes, size_t size)
                              wrong);
 }
 
+static void name_key(uint32_t number, unsigned of)
+{
+    uint8_t spki[WARPRSA_KEY_SPKI_BYTES], message[128];
+
+    fake_vault_spki(of, spki);
+    give(message + WARPRSA_REMOTE_PREFIX,
+         warprsa_remote_write_load_key_by_spki(message, sizeof(message), number,
+                                               spki) -
+             WARPRSA_REMOTE_PREFIX);
+}
+
 static void load_key(fuzz_input *in)
 {
     warprsa_private_key key =
@@ -84,6 +96,10 @@ static void load_key(fuzz_input *in)
     const uint32_t number = fuzz_number(in);
     const uint32_t wrong = fuzz_byte(in);
 
+    if (wrong > 100 && wrong < 200) {
+        name_key(number, wrong % KEYS);
+        return;
+    }
     if (wrong > 200)
         key.n[fuzz_number(in) % sizeof(key.n)] ^= (uint8_t)wrong;
     give(message + WARPRSA_REMOTE_PREFIX,
@@ -101,26 +117,49 @@ static void unload_key(fuzz_input *in)
              WARPRSA_REMOTE_PREFIX);
 }
 
+/* A use that the fake vault's small keys take, or one with a wrong byte. */
+static warprsa_key_use make_use(fuzz_input *in)
+{
+    warprsa_key_use use = {.operation = 1 + fuzz_byte(in) % 2,
+                           .padding = WARPRSA_PADDING_NONE,
+                           .input_bytes = SMALL};
+    const uint32_t wrong = fuzz_byte(in);
+
+    if (wrong > 128)
+        ((uint8_t *)&use)[wrong % offsetof(warprsa_key_use, label)] ^=
+            (uint8_t)fuzz_byte(in);
+    use.label_bytes %= sizeof(use.label) + 1;
+    use.input_bytes %= WARPRSA_VAULT_MODULUS_BYTES_MAX + 1;
+    return use;
+}
+
 static void operate(fuzz_input *in)
 {
     static uint8_t message[WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX];
-    static const uint8_t zeros[WARPRSA_MODULUS_BYTES_MAX];
-    static uint8_t ones[WARPRSA_MODULUS_BYTES_MAX];
+    static const uint8_t zeros[WARPRSA_VAULT_MODULUS_BYTES_MAX];
+    static uint8_t ones[WARPRSA_VAULT_MODULUS_BYTES_MAX];
+    warprsa_key_use use = {0};
     warprsa_remote_operation operation[AT_ONCE];
     const uint32_t count = 1 + fuzz_byte(in) % AT_ONCE;
     const uint32_t key = fuzz_number(in), how = fuzz_byte(in);
+    const bool has_use = how > 120 && how < 240;
 
+    if (has_use)
+        use = make_use(in);
     memset(ones, 0xFF, sizeof(ones));
     if (fake_call.ended > 0 || seen.ids + count > IDS)
         return;
     for (uint32_t i = 0; i < count; i++) {
         seen.asked[seen.ids] = true;
-        operation[i] =
-            (warprsa_remote_operation){.id = seen.ids++,
-                                       .key = key,
-                                       .padding = how == 255,
-                                       .bytes = how > 240 ? 1 + how : 256,
-                                       .input = how % 16 == 15 ? ones : zeros};
+        operation[i] = (warprsa_remote_operation){
+            .id = seen.ids++,
+            .key = key,
+            .bytes = has_use     ? use.input_bytes
+                     : how > 240 ? 1 + how
+                                 : 256,
+            .input = how % 16 == 15 ? ones : zeros,
+            .use = has_use ? &use : NULL,
+        };
     }
     give(message + WARPRSA_REMOTE_PREFIX,
          warprsa_remote_write_operations(message, sizeof(message), operation,

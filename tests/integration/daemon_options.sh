@@ -29,7 +29,6 @@ refused 'calibration_file = c: expected none or an absolute path' \
 refused 'keys_directory = keys: expected none or an absolute path' \
     --keys-directory=keys
 refused 'keys_directory: needs keys_rules, too' --keys-directory=/keys
-refused 'keys_rules: needs keys_directory, too' --keys-rules=/keys.conf
 refused 'keys_passphrase_file: needs keys_directory, too' \
     --keys-passphrase-file=/passphrase
 refused 'see warprsad --help' --colour=blue

@@ -59,6 +59,7 @@ leave_and_come_back() {
         # flight at most.
         [ "$grown" -le $((slots * 40 * 4)) ] ||
             fail "haproxy's memory grew by $grown KiB"
+        echo "$(live "$haproxy" jobs_left) jobs left, $grown KiB more"
         grown=$(($(memory "$(serving)") - ${kept_daemon:-0}))
         [ "$round" = 1 ] || [ "$grown" -le 1024 ] ||
             fail "the daemon's memory grew by $grown KiB"
@@ -68,6 +69,8 @@ leave_and_come_back() {
     done
     # More clients must have left than there are slots, or this shows nothing.
     [ "$(live "$haproxy" cpu_queue_full)" -gt 0 ] || fail "slots never ran out"
+    # And an operator sees what they left.
+    [ "$(live "$haproxy" jobs_left)" -gt 0 ] || fail "no job was left"
     stop_haproxy
 }
 

@@ -151,7 +151,7 @@ def do_errors(on, path):
     request.operations.operation.add(id=1, key=0, input=good,
                                      use=pb.Use(padding=1))
     session.send(request)
-    assert session.receive().results.result[0].status == pb.STATUS_UNSUPPORTED
+    assert session.receive().results.result[0].status == pb.STATUS_INVALID
     request = pb.Request()
     request.unload_key.key = 0
     session.send(request)
@@ -162,7 +162,7 @@ def do_errors(on, path):
     ends(on, pb.Request(unload_key=pb.UnloadKey(key=5)), "no key")
     ends(on, pb.Request(load_key=pb.LoadKey(
         key=2**31, private_key=pb.RsaPrivateKey())), "not below keys_max")
-    ends(on, b"\0" * 300000, "too long")
+    ends(on, b"\0" * 700000, "too long")
     print("errors as they should be")
 
 

@@ -4,7 +4,7 @@
 
     scan_memory.py KEY PROCESS...
 
-KEY is a PEM file. Prints a line for each number that a process has, with the
+KEY is a PEM file, or text=TEXT, to look for that. Prints a line for each number that a process has, with the
 order of its bytes, and how much memory was read. Exit status 0: a number was
 found, 1: none was, 2: the memory can't be read.
 """
@@ -36,6 +36,9 @@ def numbers(path):
 
 def pieces(path):
     """What to look for, and what it is."""
+    if path.startswith("text="):
+        yield path[5:].encode(), "the text"
+        return
     for name, number in numbers(path).items():
         for order, data in (("big", number), ("little", number[::-1])):
             middle = len(data) // 2

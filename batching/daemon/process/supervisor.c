@@ -21,12 +21,11 @@
 
 #include "batching/base/clock.h"
 #include "batching/daemon/process/reader_process.h"
+#include "batching/daemon/process/restarts.h"
 #include "batching/daemon/process/systemd.h"
 
 enum {
     TICK_MS = 1000,
-    HEALTHY_MS = 60000, /* ready for so long: the next loss is a new story */
-    PAUSE_MAX_S = 30,
     OWN_EVENTS = 2, /* signals and reports, before the listeners */
 };
 
@@ -40,7 +39,7 @@ typedef struct supervisor {
     unsigned silent;   /* ticks since its last report */
     bool was_ready;    /* one of them, at any time */
     uint64_t ready_ns; /* since when this one is; 0: it is not */
-    unsigned failures; /* ends of serving processes since one was healthy */
+    warprsa_restarts restarts;
     uint64_t start_ns; /* when the next one is to be started */
     unsigned tick_ms;
     uint64_t tick_ns; /* when the next tick is due */
@@ -107,12 +106,13 @@ _Noreturn static void serve(const supervisor *s, pid_t parent,
 /* When the next serving process is to be started. */
 static uint64_t next_start(supervisor *s)
 {
-    unsigned pause_s = 0;
+    const uint64_t now_ns = warprsa_clock_ns();
+    const bool was_ready = s->ready_ns != 0;
+    const unsigned pause_s = warprsa_restarts_pause_s(
+        &s->restarts, was_ready,
+        was_ready ? (now_ns - s->ready_ns) / WARPRSA_NS_PER_MS : 0);
 
-    if (s->failures > 0)
-        pause_s = s->failures > 5 ? PAUSE_MAX_S : 1u << (s->failures - 1);
-    s->failures++;
-    return warprsa_clock_ns() + pause_s * 1000 * WARPRSA_NS_PER_MS;
+    return now_ns + pause_s * WARPRSA_NS_PER_SEC;
 }
 
 /* The serving process has ended, or could not be started, as `how` says. */
@@ -121,11 +121,7 @@ static void ended(supervisor *s, int status, const char *how)
     char line[160];
     uint64_t now_ns;
 
-    if (s->ready_ns != 0 &&
-        warprsa_clock_ns() - s->ready_ns >= HEALTHY_MS * WARPRSA_NS_PER_MS)
-        s->failures = 0;
     s->child = 0;
-    s->ready_ns = 0;
     warprsa_reader_process_close(&s->reader);
     if (s->stopping || !s->was_ready) {
         s->status = status;
@@ -133,6 +129,7 @@ static void ended(supervisor *s, int status, const char *how)
         return;
     }
     s->start_ns = next_start(s);
+    s->ready_ns = 0;
     now_ns = warprsa_clock_ns();
     snprintf(line, sizeof(line),
              "STATUS=starting again: the serving process %s", how);

@@ -65,9 +65,9 @@ typedef struct warprsa_supervisor_config {
  * Returns the exit status for the daemon: that of the last serving process, or
  * EXIT_FAILURE if a signal killed it.
  *
- * Another one is started at once when one ends. If it ends within a minute of
- * being ready, the next one starts a second later, then 2, 4, ... 30 s. During
- * a pause whoever connects is turned away. If a serving process ends before one
+ * Another one is started when one ends: at once, or after a pause if they end
+ * again and again (restarts.h). During a pause whoever connects is turned
+ * away. If a serving process ends before one
  * has ever been ready, the daemon ends. A serving process never outlives the
  * supervisor, even if the supervisor is killed. systemd gets reports
  * (systemd.h). To be called once, by a process of one thread.

@@ -39,6 +39,7 @@ typedef struct owner {
 struct warprsa_libcrypto_uses {
     warprsa_use_operations operations;
     warprsa_compute *compute;
+    const warprsa_network *network; /* NULL: there is none */
     unsigned deadline_ms;
     pthread_mutex_t lock; /* of all below */
     struct bucket owners[BUCKETS];
@@ -137,8 +138,11 @@ static void done(warprsa_step *step)
 static bool compute(void *arg, warprsa_use_task *task)
 {
     warprsa_libcrypto_uses *uses = arg;
-    task_step *own = malloc(sizeof(*own));
+    task_step *own = NULL;
 
+    if (warprsa_vault_key_is_remote(task->key))
+        return uses->network != NULL && uses->network->use(task);
+    own = malloc(sizeof(*own));
     if (own == NULL)
         return false;
     *own = (task_step){
@@ -181,7 +185,8 @@ static unsigned thread_count(void)
                                               : WARPRSA_COMPUTE_THREADS_MAX;
 }
 
-warprsa_libcrypto_uses *warprsa_libcrypto_uses_new(unsigned deadline_ms)
+warprsa_libcrypto_uses *
+warprsa_libcrypto_uses_new(unsigned deadline_ms, const warprsa_network *network)
 {
     warprsa_libcrypto_uses *uses = calloc(1, sizeof(*uses));
 
@@ -194,6 +199,7 @@ warprsa_libcrypto_uses *warprsa_libcrypto_uses_new(unsigned deadline_ms)
         .compute = compute,
         .arg = uses,
     };
+    uses->network = network;
     uses->deadline_ms = deadline_ms;
     pthread_mutex_init(&uses->lock, NULL); /* can't fail on Linux */
     uses->compute = warprsa_compute_new(thread_count(), WAITING_MAX);

@@ -10,9 +10,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "batching/daemon/server/use_operations.h"
 #include "batching/queue/queue.h"
 
 struct warprsa_options; /* options.h */
+
+/* What the uses of keys that other hosts have need of the daemon. */
+typedef struct warprsa_network_daemon {
+    unsigned deadline_ms; /* a use that has waited for so long is late */
+    warprsa_counters *counters;
+    warprsa_trace_fn log;
+    void *log_arg;
+} warprsa_network_daemon;
 
 typedef struct warprsa_network {
     /* Sets *engine to the engine whose devices are other hosts, or to NULL if
@@ -23,6 +32,15 @@ typedef struct warprsa_network {
      * use these hosts from now on. False with the reason in why. */
     bool (*check_hosts)(const char *hosts, char *why, size_t why_size);
     bool (*set_hosts)(const char *hosts, char *why, size_t why_size);
+    /* Gets ready for uses of keys that other hosts have, before the first one.
+     * False: no memory. To be called once, after engine(). */
+    bool (*start_uses)(const struct warprsa_options *options,
+                       const warprsa_network_daemon *daemon);
+    /* Has a host carry out a whole use. False: there is too much to do already,
+     * or no memory. Any thread. */
+    bool (*use)(warprsa_use_task *task);
+    /* Ends all connections. No task is left, and none comes. */
+    void (*stop_uses)(void);
 } warprsa_network;
 
 /* NULL: this program has no network. */

@@ -64,7 +64,6 @@ static bool is_complete(const warprsa_options *o, char *why, size_t why_size)
         {"remote_hosts", o->remote_hosts, "tls_key", o->tls_key},
         {"remote_hosts", o->remote_hosts, "tls_ca", o->tls_ca},
         {"keys_directory", o->keys_directory, "keys_rules", o->keys_rules},
-        {"keys_rules", o->keys_rules, "keys_directory", o->keys_directory},
         {"keys_passphrase_file", o->keys_passphrase_file, "keys_directory",
          o->keys_directory},
     };

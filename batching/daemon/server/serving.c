@@ -30,6 +30,7 @@
 
 enum {
     POLL_MS = 100,
+    START_POLL_MS = 10, /* until it is ready: uses of the vault wait for keys */
     REPORT_MS = 1000,
     START_MS = 5000, /* for the first device, before a reload goes on */
     /* For the keys of the vault, before the daemon says that it is ready; less
@@ -204,6 +205,22 @@ static bool start_server(serving_state *s)
     return s->server != NULL || complain(s, why);
 }
 
+/* Gets ready for keys of the vault that other hosts have. */
+static bool start_uses(const serving_state *s)
+{
+    const warprsa_serving *serving = s->serving;
+    const warprsa_network_daemon daemon = {
+        .deadline_ms = serving->options.deadline_ms,
+        .counters = serving->counters,
+        .log = warprsa_serving_log,
+        .log_arg = s->serving,
+    };
+
+    return s->network == NULL || s->vault == NULL ||
+           s->network->start_uses(&serving->options, &daemon) ||
+           complain(s, "no memory for uses of keys that other hosts have");
+}
+
 /* Opens the vault. Its files are out of this process's sight before anything
  * else is done. */
 static bool open_vault(serving_state *s)
@@ -235,7 +252,7 @@ static bool start(serving_state *s)
     if (why[0] != '\0')
         log_line(s, 0, why);
     warprsa_counters_restart(s->serving->counters);
-    return open_vault(s) && open_queue(s) && start_server(s);
+    return open_vault(s) && open_queue(s) && start_uses(s) && start_server(s);
 }
 
 static void log_counters(const serving_state *s)
@@ -255,6 +272,8 @@ static bool stop(serving_state *s)
 
     if (s->server != NULL)
         warprsa_server_stop(s->server);
+    if (s->network != NULL)
+        s->network->stop_uses();
     warprsa_serving_vault_free(s->vault);
     if (s->queue != NULL) {
         ended = warprsa_queue_close(s->queue);
@@ -441,10 +460,11 @@ static void trim(serving_state *s)
  * to stop. */
 static void watch(serving_state *s, const sigset_t *signals)
 {
-    const struct timespec poll = {0, POLL_MS * 1000000L};
     unsigned since_ms = 0;
 
     for (;;) {
+        const unsigned poll_ms = s->ready ? POLL_MS : START_POLL_MS;
+        const struct timespec poll = {0, poll_ms * 1000000L};
         int caught = sigtimedwait(signals, NULL, &poll);
         warprsa_queue_state state;
 
@@ -452,6 +472,7 @@ static void watch(serving_state *s, const sigset_t *signals)
             return;
         if (caught == SIGHUP)
             reload(s);
+        warprsa_serving_vault_tick(s->vault);
         state = warprsa_queue_wait_ready(s->queue, 0);
         if (state == WARPRSA_QUEUE_READY)
             say_ready(s);
@@ -462,10 +483,9 @@ static void watch(serving_state *s, const sigset_t *signals)
                               memory_order_relaxed);
         stop_if_no_device(s, state);
         warprsa_server_tick(s->server);
-        warprsa_serving_vault_tick(s->vault);
         warprsa_queue_trace_left_out(s->queue);
         trim(s);
-        since_ms += POLL_MS;
+        since_ms += poll_ms;
         if (since_ms >= REPORT_MS &&
             warprsa_server_is_healthy(s->server, HEALTHY_MS)) {
             report(s, WARPRSA_REPORT_ALIVE);

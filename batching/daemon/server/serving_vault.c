@@ -13,6 +13,7 @@
 #include "batching/daemon/process/sandbox.h"
 #include "batching/daemon/process/secrets.h"
 #include "batching/daemon/server/libcrypto_uses.h"
+#include "batching/daemon/server/network.h"
 #include "batching/vault/vault_reader.h"
 #include "batching/vault/vault_transfer.h"
 
@@ -33,7 +34,18 @@ struct warprsa_serving_vault {
 
 bool warprsa_serving_vault_is_wanted(const warprsa_options *options)
 {
-    return options->keys_directory[0] != '\0';
+    return options->keys_directory[0] != '\0' || options->keys_rules[0] != '\0';
+}
+
+/* Why keys that GPU hosts have can't be used; NULL: they can. */
+static const char *no_remote(const warprsa_options *options)
+{
+    if (warprsa_network_get() == NULL)
+        return "it is a key of GPU hosts, and warprsad has no network: "
+               "warprsad-remote has";
+    return options->remote_hosts[0] == '\0'
+               ? "it is a key of GPU hosts, and there are no remote_hosts"
+               : NULL;
 }
 
 int warprsa_serving_vault_read(const warprsa_options *options,
@@ -43,6 +55,7 @@ int warprsa_serving_vault_read(const warprsa_options *options,
         .keys_directory = options->keys_directory,
         .rules = options->keys_rules,
         .passphrase = options->keys_passphrase_file,
+        .no_remote = no_remote(options),
         .checked = checked,
     };
     char why[200];
@@ -57,12 +70,16 @@ int warprsa_serving_vault_read(const warprsa_options *options,
 bool warprsa_serving_vault_hide(const warprsa_options *options, char *why,
                                 size_t why_size)
 {
-    const char *hidden[] = {options->keys_directory,
-                            options->keys_passphrase_file};
-    const unsigned count = hidden[1][0] != '\0' ? 2 : 1;
+    const char *hidden[2];
+    unsigned count = 0;
 
-    return warprsa_sandbox_hide(hidden, count, why, why_size) !=
-           WARPRSA_SANDBOX_FAILED;
+    why[0] = '\0';
+    if (options->keys_directory[0] != '\0')
+        hidden[count++] = options->keys_directory;
+    if (options->keys_passphrase_file[0] != '\0')
+        hidden[count++] = options->keys_passphrase_file;
+    return count == 0 || warprsa_sandbox_hide(hidden, count, why, why_size) !=
+                             WARPRSA_SANDBOX_FAILED;
 }
 
 warprsa_serving_vault *
@@ -82,7 +99,8 @@ warprsa_serving_vault_new(const warprsa_options *options, int readings,
     own->vault = warprsa_vault_new(log, log_arg);
     if (own->vault != NULL)
         warprsa_vault_show_accounts(own->vault, accounts);
-    own->uses = warprsa_libcrypto_uses_new(options->deadline_ms);
+    own->uses =
+        warprsa_libcrypto_uses_new(options->deadline_ms, warprsa_network_get());
     own->has_receiver =
         own->vault != NULL &&
         warprsa_vault_receiver_init(&own->receiver, readings, own->vault);

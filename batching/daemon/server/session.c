@@ -30,10 +30,6 @@ enum {
     OWN_DESCRIPTORS = 4,
 };
 
-/* Two texts for the log that name the session's identity, if it has one. */
-#define FOR(session)                                                           \
-    (session)->user.identity[0] != '\0' ? " for " : "", (session)->user.identity
-
 static uint32_t smaller(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -86,6 +82,15 @@ bool warprsa_session_one_way(int type, int ends[2])
     return false;
 }
 
+/* Whether a session gets the memory for uses. A gateway asks for it in the name
+ * of each identity, before it knows whether that one will use keys of a vault;
+ * where there is no vault, it need not be three times as large. */
+static bool has_uses(const warprsa_session *s, const warprsa_message *wanted)
+{
+    return wanted->uses != 0 &&
+           (s->user.identity[0] == '\0' || s->context->config.vault != NULL);
+}
+
 static bool allocate(warprsa_session *s, const warprsa_message *wanted,
                      const warprsa_server_limits *limits)
 {
@@ -100,7 +105,7 @@ static bool allocate(warprsa_session *s, const warprsa_message *wanted,
         return false;
     s->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return s->eventfd >= 0 &&
-           warprsa_shm_create(&s->shm, slots, wanted->uses != 0, &s->memory);
+           warprsa_shm_create(&s->shm, slots, has_uses(s, wanted), &s->memory);
 }
 
 static void close_one(const warprsa_session *s, int *fd)
@@ -264,7 +269,8 @@ void warprsa_session_end(warprsa_session *s, const char *why)
         return;
     warprsa_server_log_about(s->context, s->user.owner, 1,
                              "process %d (user %d)%s%s left: %s; %llu answered",
-                             (int)s->peer.by.pid, (int)s->user.uid, FOR(s), why,
+                             (int)s->peer.by.pid, (int)s->user.uid,
+                             WARPRSA_SESSION_FOR(s), why,
                              (unsigned long long)s->answers);
     close_descriptors(s);
     TAILQ_REMOVE(&s->host->open, s, link);
@@ -346,8 +352,8 @@ void warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
     watch_process(s);
     warprsa_server_log_about(s->context, s->user.owner, 1,
                              "process %d (user %d)%s%s connected, %u slots",
-                             (int)s->peer.by.pid, (int)s->user.uid, FOR(s),
-                             s->shm.slots);
+                             (int)s->peer.by.pid, (int)s->user.uid,
+                             WARPRSA_SESSION_FOR(s), s->shm.slots);
 }
 
 /* Whether the vault has removed keys since those of this session were last

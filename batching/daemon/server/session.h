@@ -150,6 +150,10 @@ typedef struct warprsa_session {
     uint64_t answers;     /* DONE, ever */
 } warprsa_session;
 
+/* Two texts for "%s%s" in a line of the log: for which identity, if any. */
+#define WARPRSA_SESSION_FOR(session)                                           \
+    (session)->user.identity[0] != '\0' ? " for " : "", (session)->user.identity
+
 /* Takes a seat for a user. Returns NULL, or why there is none. */
 const char *warprsa_session_take_seat(warprsa_server_context *context,
                                       const warprsa_session_user *user,

@@ -52,9 +52,10 @@ static ending no_key(const warprsa_session *s, const warprsa_session_key *key)
 
     warprsa_server_log_about(
         s->context, s->user.owner, 0,
-        "process %d (user %d) is denied a use of a key that the vault has not: "
-        "spki_sha256 %02x%02x%02x%02x...",
-        (int)s->peer.by.pid, (int)s->peer.by.uid, of[0], of[1], of[2], of[3]);
+        "process %d (user %d)%s%s is denied a use of a key that the vault has "
+        "not: spki_sha256 %02x%02x%02x%02x...",
+        (int)s->peer.by.pid, (int)s->peer.by.uid, WARPRSA_SESSION_FOR(s), of[0],
+        of[1], of[2], of[3]);
     return denied(WARPRSA_DENIED_NO_KEY);
 }
 
@@ -64,17 +65,16 @@ static ending begin(warprsa_session *s, uint32_t slot, warprsa_session_key *key,
                     warprsa_session_use **use)
 {
     const warprsa_vault *vault = s->context->config.vault;
+    /* After a start the keys may come later than the clients. */
+    const bool has_all = vault == NULL || warprsa_vault_is_filled(vault);
     warprsa_vault_key *of = NULL;
     warprsa_vault_user user;
     warprsa_key_use header;
     warprsa_denial denial;
 
-    /* After a start the keys may come later than the clients. */
-    if (vault != NULL && !warprsa_vault_is_filled(vault))
-        return later;
     of = warprsa_session_find_key(s, key);
     if (of == NULL)
-        return no_key(s, key);
+        return has_all ? no_key(s, key) : later;
     warprsa_shm_copy_header(&s->shm, slot, &header);
     if (warprsa_key_use_fault(&header, key->bytes) != NULL)
         return failed;
@@ -89,12 +89,25 @@ static ending begin(warprsa_session *s, uint32_t slot, warprsa_session_key *key,
     return pending;
 }
 
+/* Whether GPU hosts take what is to be signed, as far as that can be seen here:
+ * an error costs no way to them. What encode() makes is compared with their
+ * answer. A PSS padding is made by them. */
+static bool check_for_hosts(const warprsa_session *s, warprsa_session_use *use)
+{
+    return use->header.operation != WARPRSA_USE_SIGN ||
+           use->header.padding == WARPRSA_PADDING_PSS ||
+           s->context->config.uses->encode(use->key, &use->header, use->input,
+                                           use->power, &use->task.errors);
+}
+
 /* Pads what is to be signed. From then on the use is one of the number that
  * this has made. */
 static bool pad(const warprsa_session *s, warprsa_session_use *use)
 {
     warprsa_key_use *header = &use->header;
 
+    if (warprsa_vault_key_is_remote(use->key))
+        return check_for_hosts(s, use);
     if (header->operation != WARPRSA_USE_SIGN ||
         header->padding == WARPRSA_PADDING_NONE)
         return true;
@@ -118,8 +131,9 @@ static void computed(warprsa_use_task *task)
     host->push_answered(host, use->pending);
 }
 
-/* Has a thread of the vault compute the use; of one that an engine has
- * computed, what is to be done then. False: they have too much to do. */
+/* Has a thread of the vault compute the use, or a GPU host that has the key; of
+ * one that an engine has computed, what is to be done then. False: they have
+ * too much to do. */
 static bool compute(const warprsa_session *s, warprsa_session_use *use)
 {
     const warprsa_use_operations *uses = s->context->config.uses;
@@ -129,6 +143,7 @@ static bool compute(const warprsa_session *s, warprsa_session_use *use)
         .key = use->key,
         .use = &use->header,
         .input = use->input,
+        .number = use->power,
         .power = use->by_engine ? use->power : NULL,
         .answer = use->answer,
         .done = computed,
@@ -159,13 +174,26 @@ static ending ending_of(const warprsa_session_use *use)
 {
     if (use->task.is_late)
         return later;
+    if (use->task.denial != WARPRSA_ALLOWED)
+        return denied(use->task.denial);
     return (ending){.answer = use->task.has_answer ? WARPRSA_USE_DONE
                                                    : WARPRSA_USE_FAILED,
                     .errors = use->task.errors};
 }
 
+/* The client asks again, and its user does not pay twice for it. */
+static void give_back(const warprsa_session *s, warprsa_session_use *use)
+{
+    warprsa_vault_user user;
+
+    warprsa_peer_user(&s->peer, s->user.identity, &user);
+    warprsa_vault_give_back(use->key, &user);
+}
+
 static void end_use(warprsa_session *s, warprsa_pending *p, const ending *end)
 {
+    if (end->answer == WARPRSA_USE_LATER)
+        give_back(s, p->use);
     warprsa_session_use_free(p->use);
     p->use = NULL;
     p->busy = false;
@@ -237,6 +265,11 @@ static bool go_on(const warprsa_session *s, warprsa_pending *p, ending *end)
     return true;
 }
 
+static bool is_by_libcrypto(const warprsa_session_use *use)
+{
+    return !use->by_engine && !warprsa_vault_key_is_remote(use->key);
+}
+
 /* Writes a result into the client's memory. */
 static void give(const warprsa_session *s, const warprsa_pending *p)
 {
@@ -248,7 +281,7 @@ static void give(const warprsa_session *s, const warprsa_pending *p)
     to->bytes = use->task.length;
     to->took_ns = s->now_ns - p->begun_ns;
     to->on_cpus = use->on_cpus;
-    to->by_libcrypto = !use->by_engine;
+    to->by_libcrypto = is_by_libcrypto(use);
 }
 
 void warprsa_session_complete_use(warprsa_session *s, warprsa_pending *p)
@@ -262,8 +295,10 @@ void warprsa_session_complete_use(warprsa_session *s, warprsa_pending *p)
         return;
     if (end.answer == WARPRSA_USE_DONE) {
         warprsa_count(&counters->vault_uses, 1);
-        if (!p->use->by_engine)
+        if (is_by_libcrypto(p->use))
             warprsa_count(&counters->vault_libcrypto, 1);
+        if (warprsa_vault_key_is_remote(p->use->key))
+            warprsa_count(&counters->vault_remote, 1);
         if (!s->closed)
             give(s, p);
     }

@@ -14,19 +14,25 @@
 
 #include "batching/vault/vault.h"
 
-/* A part of a use that a thread of the vault computes. The caller's memory, to
- * which the thread has a reference until it has called done(). */
+/* A part of a use that a thread of the vault computes, or a GPU host if that
+ * has the key. The caller's memory, to which the thread has a reference until
+ * it has called done(). */
 typedef struct warprsa_use_task {
     uint64_t owner; /* who waits for it: threads are shared by owner */
     warprsa_vault_key *key;
     const warprsa_key_use *use;
     const uint8_t *input;
+    /* Of SIGN with a key that a GPU host has, but not with PSS: what encode()
+     * has made of the input, as long as the modulus. */
+    const uint8_t *number;
     const uint8_t *power; /* what an engine has made of the input; NULL: the
                              private operation is to be computed, too */
     uint8_t *answer;      /* as long as the modulus */
     unsigned length;      /* of the answer */
     bool has_answer;
     bool is_late; /* if it has none: it was not begun, in time or at all */
+    warprsa_denial denial; /* if it has none: ALLOWED, or that of the rules of
+                              a GPU host */
     warprsa_use_errors errors; /* if it has none */
     void (*done)(struct warprsa_use_task *task);
 } warprsa_use_task;
@@ -42,7 +48,8 @@ typedef struct warprsa_use_operations {
                    unsigned *length, warprsa_use_errors *errors);
     /* Whether finish() takes no more than a microsecond. */
     bool (*is_quick)(const warprsa_key_use *use);
-    /* Has a thread carry out a task. False: there is too much to do already. */
+    /* Has a thread, or a GPU host, carry out a task. False: there is too much
+     * to do already. */
     bool (*compute)(void *arg, warprsa_use_task *task);
     void *arg; /* of compute() */
 } warprsa_use_operations;

@@ -20,6 +20,7 @@
 #include "batching/base/id_pool.h"
 #include "batching/remote/engine/hosts.h"
 #include "batching/remote/engine/link.h"
+#include "batching/remote/engine/trust.h"
 #include "batching/remote/engine/verify.h"
 #include "gpu/known_answer.h"
 
@@ -46,9 +47,8 @@ typedef struct remote_batch {
 
 struct warprsa_device {
     warprsa_device_config config;
-    warprsa_tls tls;
-    unsigned tls_reloads, tls_checked; /* the link's thread's */
-    warprsa_link *link;                /* NULL: not open yet */
+    warprsa_trust trust;
+    warprsa_link *link; /* NULL: not open yet */
     warprsa_remote_welcome welcome;
     char description[WARPRSA_ADDRESS_HOST + 32];
     warprsa_id_pool numbers; /* of keys */
@@ -236,23 +236,12 @@ static void take_traffic(void *arg, uint64_t sent, uint64_t received)
     count_traffic(arg, WARPRSA_TRAFFIC_RECEIVED, received);
 }
 
-/* Files that changed are read at a reload of the daemon. If a file has a
- * mistake, the old ones stay and the trace says so. */
 static bool is_trusted(void *arg, SSL *ssl, char why[WARPRSA_TLS_WHY])
 {
     warprsa_device *device = arg;
-    const unsigned reloads = warprsa_remote_hosts_reloads();
 
-    if (reloads != device->tls_reloads) {
-        device->tls_reloads = reloads;
-        if (!warprsa_tls_reload(&device->tls, &the_config.tls, why,
-                                WARPRSA_TLS_WHY) &&
-            device->config.trace != NULL)
-            device->config.trace(device->config.trace_arg, 0, why);
-        why[0] = '\0';
-    }
-    return warprsa_tls_still_valid(&device->tls, ssl, &device->tls_checked,
-                                   why);
+    return warprsa_trust_holds(&device->trust, ssl, device->config.trace,
+                               device->config.trace_arg, why);
 }
 
 static const warprsa_link_handlers link_handlers = {take_response, lose,
@@ -530,17 +519,17 @@ static warprsa_status connect_device(warprsa_device *device,
 {
     uint32_t most = device->config.keys_max + WARPRSA_CLASSES;
 
-    device->tls_reloads = warprsa_remote_hosts_reloads();
-    if (!warprsa_tls_open(&device->tls, false, &the_config.tls, why, why_size))
+    if (!warprsa_trust_open(&device->trust, &the_config.tls, why, why_size))
         return WARPRSA_DEVICE_ERROR;
     device->keys = calloc(most, sizeof(*device->keys));
     if (device->keys == NULL)
         return WARPRSA_NO_MEMORY;
     device->keys_max = most;
-    device->link = warprsa_link_open(&device->tls, address, &link_handlers,
-                                     device, &device->welcome, why, why_size);
+    device->link =
+        warprsa_link_open(&device->trust.tls, address, &link_handlers, device,
+                          &device->welcome, why, why_size);
     /* Another thread may close the device, while this one goes on. */
-    warprsa_tls_leave(&device->tls);
+    warprsa_tls_leave(&device->trust.tls);
     if (device->link == NULL)
         return WARPRSA_DEVICE_ERROR;
     if (device->welcome.keys_max < most)
@@ -568,8 +557,7 @@ static bool remote_close(warprsa_device *device)
         warprsa_verify_free(device->keys[i].verify);
     free(device->keys);
     warprsa_id_pool_free(&device->numbers);
-    if (device->tls.libctx != NULL)
-        warprsa_tls_close(&device->tls);
+    warprsa_trust_close(&device->trust);
     free_device(device, device->config.streams);
     return wiped;
 }

@@ -15,17 +15,19 @@
 static bool write_results(warprsa_operate *s)
 {
     warprsa_operate_results *r = &s->host->results;
-    const size_t room =
-        WARPRSA_REMOTE_PREFIX + 64 + r->count * WARPRSA_REMOTE_OPERATION_MAX;
+    size_t room = WARPRSA_REMOTE_PREFIX + 64;
     uint8_t *to;
 
     if (r->count == 0)
         return true;
+    for (size_t i = 0; i < r->count; i++)
+        room += WARPRSA_REMOTE_RESULT_REST_MAX + r->result[i].bytes;
     to = s->stream != NULL ? warprsa_http2_reserve(s->stream, room) : NULL;
     if (to != NULL)
         warprsa_http2_sent(s->stream, warprsa_remote_write_results(
                                           to, room, r->result, r->count));
-    explicit_bzero(r->output, r->count * sizeof(r->output[0]));
+    for (size_t i = 0; i < r->count; i++)
+        explicit_bzero(r->output[i], r->result[i].bytes);
     r->count = 0;
     return to != NULL || s->stream == NULL;
 }
@@ -120,15 +122,26 @@ static void key_loaded(warprsa_operate *s, uint32_t number,
         warprsa_remote_write_key_loaded(bytes, sizeof(bytes), number, status));
 }
 
+/* Names a key of the vault to warprsad, which says at each use whether it has
+ * the key. */
+static warprsa_remote_status name_key(warprsa_operate *s,
+                                      warprsa_operate_key *key,
+                                      const warprsa_remote_request *request)
+{
+    key->is_vaults = true;
+    if (!warprsa_upstream_has_uses(&s->session))
+        return WARPRSA_REMOTE_UNSUPPORTED;
+    warprsa_upstream_name_key(&s->session, request->key, request->spki_sha256);
+    return WARPRSA_REMOTE_OK;
+}
+
 /* Sends a key to warprsad under this number. warprsad refuses operations with a
  * key that it can't have, and their results say so. */
 static warprsa_remote_status add_key(warprsa_operate *s,
                                      warprsa_operate_key *key, uint32_t number,
-                                     const warprsa_remote_request *request)
+                                     const warprsa_private_key *k)
 {
-    const warprsa_private_key *k = &request->private_key;
-
-    if (request->kind != WARPRSA_REMOTE_LOAD_KEY || warprsa_key_class(k) < 0)
+    if (warprsa_key_class(k) < 0)
         return WARPRSA_REMOTE_UNSUPPORTED;
     key->bytes = k->modulus_bytes;
     key->modulus = malloc(key->bytes);
@@ -150,7 +163,9 @@ static const char *load_key(warprsa_operate *s,
     if (key->taken)
         return "the number of a key is taken";
     key->taken = true;
-    key->status = add_key(s, key, request->key, request);
+    key->status = request->kind == WARPRSA_REMOTE_LOAD_KEY
+                      ? add_key(s, key, request->key, &request->private_key)
+                      : name_key(s, key, request);
     key_loaded(s, request->key, key->status);
     return NULL;
 }
@@ -162,14 +177,26 @@ static const char *unload_key(warprsa_operate *s, uint32_t number)
     if (number >= s->keys_max || !s->keys[number].taken)
         return "there is no key of this number";
     key = &s->keys[number];
-    if (key->modulus != NULL)
+    if (key->status == WARPRSA_REMOTE_OK)
         warprsa_upstream_free_key(&s->session, number);
     free(key->modulus);
     memset(key, 0, sizeof(*key));
     return NULL;
 }
 
-/* Submits an operation whose input is valid. OK: warprsad will answer it. */
+static bool submit_upstream(warprsa_operate *s,
+                            const warprsa_remote_operation *o, uint64_t now_ns,
+                            warprsa_ticket *ticket)
+{
+    if (o->use != NULL)
+        return warprsa_upstream_submit_use(&s->session, o->key, o->use,
+                                           o->input, now_ns, ticket);
+    return warprsa_upstream_submit(&s->session, o->key, o->input, o->bytes,
+                                   now_ns, ticket);
+}
+
+/* Submits an operation with a key that warprsad has been told of; an input of a
+ * client's own key is valid. OK: warprsad will answer it. */
 static warprsa_remote_status
 submit(warprsa_operate *s, const warprsa_remote_operation *o, uint64_t now_ns)
 {
@@ -180,32 +207,32 @@ submit(warprsa_operate *s, const warprsa_remote_operation *o, uint64_t now_ns)
     if (s->in_flight == s->operations_max ||
         !warprsa_identity_begin_operation(s->identity, now_ns))
         return WARPRSA_REMOTE_THROTTLED;
-    if (!warprsa_upstream_submit(&s->session, o->key, o->input, o->bytes,
-                                 now_ns, &p->ticket)) {
+    if (!submit_upstream(s, o, now_ns, &p->ticket)) {
         warprsa_identity_end_operation(s->identity);
         return WARPRSA_REMOTE_THROTTLED;
     }
     p->id = o->id;
-    p->bytes = o->bytes;
+    p->bytes = o->use != NULL ? 0 : o->bytes;
     s->in_flight++;
     s->operations++;
     return WARPRSA_REMOTE_OK;
 }
 
+/* A use is for keys of the vault alone, and they are for nothing else. */
 static warprsa_remote_status
 serve(warprsa_operate *s, const warprsa_remote_operation *o, uint64_t now_ns)
 {
     const warprsa_operate_key *key;
 
-    if (o->padding != 0)
-        return WARPRSA_REMOTE_UNSUPPORTED;
     if (o->key >= s->keys_max || !s->keys[o->key].taken)
         return WARPRSA_REMOTE_INVALID;
     key = &s->keys[o->key];
-    if (key->modulus == NULL)
+    if (key->status != WARPRSA_REMOTE_OK)
         return key->status;
-    if (o->bytes != key->bytes ||
-        memcmp(o->input, key->modulus, key->bytes) >= 0)
+    if (key->is_vaults != (o->use != NULL))
+        return WARPRSA_REMOTE_INVALID;
+    if (!key->is_vaults && (o->bytes != key->bytes ||
+                            memcmp(o->input, key->modulus, key->bytes) >= 0))
         return WARPRSA_REMOTE_INVALID;
     return submit(s, o, now_ns);
 }
@@ -243,17 +270,17 @@ static bool can_serve(warprsa_operate *s, const warprsa_remote_request *request)
 static const char *serve_message(warprsa_operate *s, const uint8_t *bytes,
                                  size_t size, bool *served)
 {
-    warprsa_remote_request request;
-    const char *wrong = warprsa_remote_read_request(bytes, size, &request);
+    warprsa_remote_request *request = &s->host->request;
+    const char *wrong = warprsa_remote_read_request(bytes, size, request);
 
-    *served = wrong != NULL || can_serve(s, &request);
+    *served = wrong != NULL || can_serve(s, request);
     if (*served && wrong == NULL)
-        wrong = request.kind == WARPRSA_REMOTE_OPERATIONS
-                    ? serve_all(s, &request)
-                : request.kind == WARPRSA_REMOTE_UNLOAD_KEY
-                    ? unload_key(s, request.key)
-                    : load_key(s, &request);
-    explicit_bzero(&request.private_key, sizeof(request.private_key));
+        wrong = request->kind == WARPRSA_REMOTE_OPERATIONS
+                    ? serve_all(s, request)
+                : request->kind == WARPRSA_REMOTE_UNLOAD_KEY
+                    ? unload_key(s, request->key)
+                    : load_key(s, request);
+    explicit_bzero(&request->private_key, sizeof(request->private_key));
     return wrong;
 }
 
@@ -321,26 +348,65 @@ static warprsa_remote_status status_of(warprsa_cpu_reason reason)
     }
 }
 
+/* The result of a use, whose output is at `to`. LATER does not say whether the
+ * vault's threads have too much to do or warprsad stops. */
+static void end_use(warprsa_remote_result *result,
+                    const warprsa_connection_answer *how, const uint8_t *to)
+{
+    switch (how->use) {
+    case WARPRSA_USE_DONE:
+        result->status = WARPRSA_REMOTE_OK;
+        result->bytes = how->bytes;
+        result->output = to;
+        break;
+    case WARPRSA_USE_DENIED:
+        result->status = WARPRSA_REMOTE_DENIED;
+        result->denial = how->denial;
+        break;
+    case WARPRSA_USE_FAILED:
+        result->status = WARPRSA_REMOTE_INVALID;
+        result->errors = how->errors;
+        break;
+    default:
+        result->status = how->reason == WARPRSA_CPU_DEADLINE
+                             ? WARPRSA_REMOTE_DEADLINE
+                             : WARPRSA_REMOTE_UNAVAILABLE;
+    }
+}
+
+/* The result of an operation with a client's own key. */
+static void end_operation(warprsa_remote_result *result, bool is_done,
+                          warprsa_cpu_reason reason, uint32_t bytes,
+                          const uint8_t *to)
+{
+    if (!is_done) {
+        result->status = status_of(reason);
+        return;
+    }
+    result->status = WARPRSA_REMOTE_OK;
+    result->bytes = bytes;
+    result->output = to;
+}
+
 /* Takes the answer to operation `i` under way, if there is one. Another
  * operation then has its place. */
 static bool collect(warprsa_operate *s, unsigned i)
 {
     warprsa_operate_results *r = &s->host->results;
     warprsa_operate_pending *p = &s->pending[i];
+    warprsa_remote_result *result = &r->result[r->count];
     uint8_t *to = r->output[r->count];
-    warprsa_cpu_reason reason;
+    warprsa_connection_answer how;
     warprsa_answer answer =
-        warprsa_upstream_collect(&s->session, p->ticket, to, &reason);
+        warprsa_upstream_collect(&s->session, p->ticket, to, &how);
 
     if (answer == WARPRSA_PENDING)
         return false;
-    r->result[r->count] = (warprsa_remote_result){
-        .id = p->id,
-        .status =
-            answer == WARPRSA_DONE ? WARPRSA_REMOTE_OK : status_of(reason),
-        .bytes = answer == WARPRSA_DONE ? p->bytes : 0,
-        .output = answer == WARPRSA_DONE ? to : NULL,
-    };
+    *result = (warprsa_remote_result){.id = p->id};
+    if (p->bytes == 0)
+        end_use(result, &how, to);
+    else
+        end_operation(result, answer == WARPRSA_DONE, how.reason, p->bytes, to);
     r->count++;
     *p = s->pending[--s->in_flight];
     warprsa_identity_end_operation(s->identity);
@@ -425,7 +491,7 @@ warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
                                      warprsa_identity *identity)
 {
     warprsa_operate *s = calloc(1, sizeof(*s));
-    warprsa_message wanted = {.identity = identity->number};
+    warprsa_message wanted = {.identity = identity->number, .uses = 1};
     char why[WARPRSA_UPSTREAM_WHY];
 
     if (s == NULL)

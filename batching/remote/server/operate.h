@@ -4,7 +4,9 @@
  * One call of Operate as the server sees it: the keys of a session and its
  * operations under way. This is the trust boundary of the network. messages.h
  * has checked each message by itself; this file checks it against what the
- * session and its identity may do.
+ * session and its identity may do. What the identity may do with a key of the
+ * vault is for warprsad to decide, who has the key and the rules: a use goes to
+ * it as it came.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_SERVER_OPERATE_H
 #define WARPRSA_BATCHING_REMOTE_SERVER_OPERATE_H
@@ -20,14 +22,15 @@ struct warprsa_operate;
 /* An operation under way; one for each slot. */
 typedef struct warprsa_operate_pending {
     warprsa_ticket ticket;
-    uint32_t id, bytes;
+    uint32_t id;
+    uint32_t bytes; /* of the modulus; 0: of a use */
 } warprsa_operate_pending;
 
 /* Results that wait for a message. SECRET: they may be decrypted texts. */
 typedef struct warprsa_operate_results {
     size_t count;
     warprsa_remote_result result[WARPRSA_REMOTE_BATCH_MAX];
-    uint8_t output[WARPRSA_REMOTE_BATCH_MAX][WARPRSA_MODULUS_BYTES_MAX];
+    uint8_t output[WARPRSA_REMOTE_BATCH_MAX][WARPRSA_VAULT_MODULUS_BYTES_MAX];
 } warprsa_operate_results;
 
 /* What sessions need from the thread that runs them. */
@@ -43,14 +46,16 @@ typedef struct warprsa_operate_host {
     void (*refuse)(struct warprsa_operate *session, warprsa_grpc_status status,
                    const char *why);
     unsigned holding; /* sessions that wait for room for a message */
+    warprsa_remote_request request; /* SECRET; the message being served */
     warprsa_operate_results results;
 } warprsa_operate_host;
 
 typedef struct warprsa_operate_key {
-    uint8_t *modulus; /* NULL: none, or one that `status` says no to */
     bool taken;
-    warprsa_remote_status status;
-    uint32_t bytes; /* of the modulus */
+    bool is_vaults;               /* warprsad has it, maybe; the client not */
+    warprsa_remote_status status; /* OK: warprsad has been told of it */
+    uint32_t bytes;               /* of the modulus, of a client's own key */
+    uint8_t *modulus;             /* the same; else NULL */
 } warprsa_operate_key;
 
 /* A client's message that waits for the session at warprsad, or for room there.

@@ -377,6 +377,24 @@ void warprsa_upstream_load_key(warprsa_upstream_session *s, uint32_t number,
     explicit_bzero(&c->message.key, sizeof(c->message.key));
 }
 
+bool warprsa_upstream_has_uses(const warprsa_upstream_session *s)
+{
+    return s->connection->shm.use != NULL;
+}
+
+void warprsa_upstream_name_key(
+    warprsa_upstream_session *s, uint32_t number,
+    const uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES])
+{
+    warprsa_connection *c = s->connection;
+
+    c->message.type = WARPRSA_SHM_KEY_USE;
+    c->message.number = number;
+    c->message.generation = ++c->key_generation[number];
+    memcpy(c->message.spki_sha256, spki_sha256, sizeof(c->message.spki_sha256));
+    (void)warprsa_connection_send(c);
+}
+
 void warprsa_upstream_free_key(warprsa_upstream_session *s, uint32_t number)
 {
     warprsa_connection *c = s->connection;
@@ -388,46 +406,78 @@ void warprsa_upstream_free_key(warprsa_upstream_session *s, uint32_t number)
     warprsa_connection_notify_message(c);
 }
 
-bool warprsa_upstream_submit(warprsa_upstream_session *s, uint32_t key,
-                             const uint8_t *input, uint32_t bytes,
-                             uint64_t now_ns, warprsa_ticket *ticket)
+/* Fills a free slot, but for the input. False: there is none. */
+static bool begin_request(warprsa_upstream_session *s, uint32_t key,
+                          uint64_t now_ns, warprsa_ticket *ticket)
 {
     warprsa_connection *c = s->connection;
     warprsa_shm_request *request;
-    warprsa_client_slot *slot;
 
     if (!warprsa_connection_acquire(c, now_ns, UINT64_MAX / 2, &ticket->slot))
         return false;
     if (++s->generations == 0)
         s->generations = 1;
     ticket->generation = s->generations;
-    slot = &c->slot[ticket->slot];
-    slot->submitted_ns = now_ns;
-    slot->bytes = bytes;
+    c->slot[ticket->slot].submitted_ns = now_ns;
     request = &c->shm.slot[ticket->slot].request;
     request->key = key;
     request->key_generation = c->key_generation[key];
     request->notifier = NOTIFIER;
     request->notifier_generation = c->notifier_generation[NOTIFIER];
+    return true;
+}
+
+bool warprsa_upstream_submit(warprsa_upstream_session *s, uint32_t key,
+                             const uint8_t *input, uint32_t bytes,
+                             uint64_t now_ns, warprsa_ticket *ticket)
+{
+    warprsa_connection *c = s->connection;
+    warprsa_shm_request *request;
+
+    if (!begin_request(s, key, now_ns, ticket))
+        return false;
+    c->slot[ticket->slot].is_use = false;
+    c->slot[ticket->slot].bytes = bytes;
+    request = &c->shm.slot[ticket->slot].request;
     request->bytes = bytes;
     memcpy(request->number, input, bytes);
     warprsa_connection_submit(c, ticket->slot, ticket->generation);
     return true;
 }
 
+bool warprsa_upstream_submit_use(warprsa_upstream_session *s, uint32_t key,
+                                 const warprsa_key_use *use,
+                                 const uint8_t *input, uint64_t now_ns,
+                                 warprsa_ticket *ticket)
+{
+    warprsa_connection *c = s->connection;
+    warprsa_shm_use *to;
+
+    if (!begin_request(s, key, now_ns, ticket))
+        return false;
+    /* Only warprsad knows how long the modulus is. */
+    c->slot[ticket->slot].is_use = true;
+    c->slot[ticket->slot].bytes = sizeof(to->number);
+    c->shm.slot[ticket->slot].request.bytes = 0;
+    to = &c->shm.use[ticket->slot];
+    to->header = *use;
+    if (use->input_bytes > 0)
+        memcpy(to->number, input, use->input_bytes);
+    warprsa_connection_submit(c, ticket->slot, ticket->generation);
+    return true;
+}
+
 warprsa_answer warprsa_upstream_collect(warprsa_upstream_session *s,
                                         warprsa_ticket ticket, uint8_t *output,
-                                        warprsa_cpu_reason *reason)
+                                        warprsa_connection_answer *how)
 {
     warprsa_connection *c = s->connection;
     const uint64_t deadline_ns =
         (s->deadline_ms + (uint64_t)MARGIN_MS) * WARPRSA_NS_PER_MS;
-    warprsa_connection_answer how;
     warprsa_answer answer =
-        warprsa_connection_poll(c, ticket, deadline_ns, output, &how);
+        warprsa_connection_poll(c, ticket, deadline_ns, output, how);
 
-    *reason = how.reason;
-    if (how.owned)
+    if (how->owned)
         warprsa_connection_release(c, ticket.slot);
     return answer;
 }

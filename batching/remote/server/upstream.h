@@ -99,10 +99,16 @@ void warprsa_upstream_session_close(warprsa_upstream_session *session);
 /* Whether warprsad has room for one more message about a key. */
 bool warprsa_upstream_has_room(warprsa_upstream_session *session);
 
-/* Sends a key under a free number, or frees a key's number. has_room() must be
- * true. */
+/* Whether warprsad grants uses of keys of its vault. */
+bool warprsa_upstream_has_uses(const warprsa_upstream_session *session);
+
+/* Sends a key under a free number, names a key of the vault under one, or frees
+ * a key's number. has_room() must be true; to name a key, has_uses(), too. */
 void warprsa_upstream_load_key(warprsa_upstream_session *session,
                                uint32_t number, const warprsa_private_key *key);
+void warprsa_upstream_name_key(
+    warprsa_upstream_session *session, uint32_t number,
+    const uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES]);
 void warprsa_upstream_free_key(warprsa_upstream_session *session,
                                uint32_t number);
 
@@ -112,10 +118,18 @@ bool warprsa_upstream_submit(warprsa_upstream_session *session, uint32_t key,
                              const uint8_t *input, uint32_t bytes,
                              uint64_t now_ns, warprsa_ticket *ticket);
 
-/* The answer to a request: DONE with the output, PENDING, or REFUSED with the
- * reason. */
+/* Submits a use of a key of the vault, which warprsad checks; its input has at
+ * most WARPRSA_VAULT_MODULUS_BYTES_MAX bytes. False: no slot is free now. */
+bool warprsa_upstream_submit_use(warprsa_upstream_session *session,
+                                 uint32_t key, const warprsa_key_use *use,
+                                 const uint8_t *input, uint64_t now_ns,
+                                 warprsa_ticket *ticket);
+
+/* The answer to a request: DONE with the output, PENDING, or REFUSED; *how says
+ * more. `output` has room for a modulus, of a use for
+ * WARPRSA_VAULT_MODULUS_BYTES_MAX bytes. */
 warprsa_answer warprsa_upstream_collect(warprsa_upstream_session *session,
                                         warprsa_ticket ticket, uint8_t *output,
-                                        warprsa_cpu_reason *reason);
+                                        warprsa_connection_answer *how);
 
 #endif

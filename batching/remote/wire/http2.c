@@ -18,9 +18,9 @@
 
 enum {
     READ_BYTES = 16384, /* a record of TLS */
-    /* The limits of a turn: bytes of TLS, and time. The largest message has
-     * fewer bytes. A record that is begun is finished: with twelve keys in it,
-     * it takes some 0.1 ms. */
+    /* The limits of a turn: bytes of TLS, and time. A longer message takes
+     * several turns. A record that is begun is finished: with twelve keys in
+     * it, it takes some 0.1 ms. */
     TURN_BYTES = 256 * 1024,
     TURN_NS = 250000,
     /* With so many frames to send, no more is read in this turn. */

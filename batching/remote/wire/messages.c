@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "batching/remote/wire/protobuf.h"
+#include "batching/remote/wire/use_message.h"
 
 typedef warprsa_protobuf_field field;
 typedef warprsa_protobuf_reader reader;
@@ -110,8 +111,9 @@ static const char *read_load_key(reader in, warprsa_remote_request *request)
         if (f.number == 3) {
             sources++;
             request->kind = WARPRSA_REMOTE_LOAD_KEY_BY_SPKI;
-            if (!f.is_bytes || f.size != WARPRSA_REMOTE_SPKI_BYTES)
+            if (!f.is_bytes || f.size != sizeof(request->spki_sha256))
                 return "spki_sha256 must have 32 bytes";
+            memcpy(request->spki_sha256, f.bytes, f.size);
         }
     }
     if (found == WARPRSA_PROTOBUF_MALFORMED)
@@ -133,31 +135,45 @@ static const char *read_numbers(reader in, uint32_t *first, uint32_t *second)
     return found == WARPRSA_PROTOBUF_END ? NULL : "a malformed message";
 }
 
-static const char *read_operation(reader in, warprsa_remote_operation *o)
+/* Reads a field of an operation; `use` is for its use. False: malformed. */
+static bool get_operation_field(const field *f, warprsa_remote_operation *o,
+                                warprsa_key_use *use)
+{
+    switch (f->number) {
+    case 1:
+        return get_u32(f, &o->id);
+    case 2:
+        return get_u32(f, &o->key);
+    case 3:
+        o->input = f->bytes;
+        o->bytes = (uint32_t)f->size;
+        return f->is_bytes && f->size <= WARPRSA_VAULT_MODULUS_BYTES_MAX;
+    case 5:
+        if (o->use != NULL)
+            return false;
+        o->use = use;
+        return f->is_bytes && warprsa_remote_read_use(reader_of(f), use);
+    }
+    return true;
+}
+
+static const char *read_operation(reader in, warprsa_remote_operation *o,
+                                  warprsa_key_use *use)
 {
     warprsa_protobuf_found found;
-    bool good = true;
     field f;
 
     memset(o, 0, sizeof(*o));
-    while (good &&
-           (found = warprsa_protobuf_next(&in, &f)) == WARPRSA_PROTOBUF_FIELD) {
-        if (f.number == 1) {
-            good = get_u32(&f, &o->id);
-        } else if (f.number == 2) {
-            good = get_u32(&f, &o->key);
-        } else if (f.number == 3) {
-            o->input = f.bytes;
-            o->bytes = (uint32_t)f.size;
-            good = f.is_bytes && f.size >= 1 &&
-                   f.size <= WARPRSA_MODULUS_BYTES_MAX;
-        } else if (f.number == 4) {
-            good = get_u32(&f, &o->padding);
-        }
-    }
-    if (!good || found == WARPRSA_PROTOBUF_MALFORMED)
+    while ((found = warprsa_protobuf_next(&in, &f)) == WARPRSA_PROTOBUF_FIELD)
+        if (!get_operation_field(&f, o, use))
+            return "a malformed operation";
+    if (found == WARPRSA_PROTOBUF_MALFORMED ||
+        (o->use == NULL && o->bytes > WARPRSA_MODULUS_BYTES_MAX))
         return "a malformed operation";
-    return o->input != NULL ? NULL : "an operation without an input";
+    if (o->use != NULL)
+        use->input_bytes = (uint16_t)o->bytes;
+    return o->use != NULL || o->bytes > 0 ? NULL
+                                          : "an operation without an input";
 }
 
 static const char *read_operations(reader in, warprsa_remote_request *request)
@@ -167,15 +183,17 @@ static const char *read_operations(reader in, warprsa_remote_request *request)
 
     request->count = 0;
     while ((found = warprsa_protobuf_next(&in, &f)) == WARPRSA_PROTOBUF_FIELD) {
+        const size_t i = request->count;
         const char *wrong;
 
         if (f.number != 1)
             continue;
-        if (request->count == WARPRSA_REMOTE_BATCH_MAX)
+        if (i == WARPRSA_REMOTE_BATCH_MAX)
             return "more than 256 operations in a message";
-        wrong = f.is_bytes ? read_operation(reader_of(&f),
-                                            &request->operation[request->count])
-                           : "a malformed operation";
+        wrong = f.is_bytes
+                    ? read_operation(reader_of(&f), &request->operation[i],
+                                     &request->use[i])
+                    : "a malformed operation";
         if (wrong != NULL)
             return wrong;
         request->count++;
@@ -249,32 +267,88 @@ static warprsa_remote_status status_of(uint32_t number)
                                             : WARPRSA_REMOTE_FAILED;
 }
 
+/* The numbers of a result that are not as they are in the end. */
+typedef struct result_numbers {
+    uint32_t status, denial;
+    unsigned errors;
+} result_numbers;
+
+static bool add_error(uint64_t code, warprsa_remote_result *r,
+                      result_numbers *numbers)
+{
+    if (code == 0 || code > UINT32_MAX ||
+        numbers->errors == WARPRSA_USE_ERRORS_MAX)
+        return false;
+    r->errors.codes[numbers->errors++] = (uint32_t)code;
+    return true;
+}
+
+/* Reads error codes, packed or one that is a field of its own: proto3 has both.
+ * False: malformed, or too many. */
+static bool get_errors(const field *f, warprsa_remote_result *r,
+                       result_numbers *numbers)
+{
+    reader packed;
+    uint64_t code;
+
+    if (!f->is_bytes)
+        return f->is_number && add_error(f->value, r, numbers);
+    packed = reader_of(f);
+    while (packed.at < packed.end)
+        if (!warprsa_protobuf_next_number(&packed, &code) ||
+            !add_error(code, r, numbers))
+            return false;
+    return true;
+}
+
+static bool get_result_field(const field *f, warprsa_remote_result *r,
+                             result_numbers *numbers)
+{
+    switch (f->number) {
+    case 1:
+        return get_u32(f, &r->id);
+    case 2:
+        return get_u32(f, &numbers->status);
+    case 3:
+        r->output = f->bytes;
+        r->bytes = (uint32_t)f->size;
+        return f->is_bytes && f->size <= WARPRSA_VAULT_MODULUS_BYTES_MAX;
+    case 4:
+        return get_u32(f, &numbers->denial);
+    case 5:
+        return get_errors(f, r, numbers);
+    }
+    return true;
+}
+
+/* Leaves out what does not belong to the status. */
+static void settle_result(warprsa_remote_result *r, const result_numbers *n)
+{
+    r->status = status_of(n->status);
+    if (r->status != WARPRSA_REMOTE_OK) {
+        r->bytes = 0;
+        r->output = NULL;
+    }
+    if (r->status == WARPRSA_REMOTE_DENIED)
+        r->denial = n->denial > WARPRSA_ALLOWED && n->denial < WARPRSA_DENIALS
+                        ? (warprsa_denial)n->denial
+                        : WARPRSA_DENIALS;
+    if (r->status != WARPRSA_REMOTE_INVALID)
+        memset(&r->errors, 0, sizeof(r->errors));
+}
+
 static const char *read_result(reader in, warprsa_remote_result *r)
 {
+    result_numbers numbers = {0};
     warprsa_protobuf_found found;
-    uint32_t status = 0;
-    bool good = true;
     field f;
 
     memset(r, 0, sizeof(*r));
-    while (good &&
-           (found = warprsa_protobuf_next(&in, &f)) == WARPRSA_PROTOBUF_FIELD) {
-        if (f.number == 1) {
-            good = get_u32(&f, &r->id);
-        } else if (f.number == 2) {
-            good = get_u32(&f, &status);
-        } else if (f.number == 3) {
-            r->output = f.bytes;
-            r->bytes = (uint32_t)f.size;
-            good = f.is_bytes && f.size <= WARPRSA_MODULUS_BYTES_MAX;
-        }
-    }
-    r->status = status_of(status);
-    if (!good || found == WARPRSA_PROTOBUF_MALFORMED)
-        return "a malformed result";
-    return r->status != WARPRSA_REMOTE_OK || r->bytes > 0
-               ? NULL
-               : "a result without an output";
+    while ((found = warprsa_protobuf_next(&in, &f)) == WARPRSA_PROTOBUF_FIELD)
+        if (!get_result_field(&f, r, &numbers))
+            return "a malformed result";
+    settle_result(r, &numbers);
+    return found == WARPRSA_PROTOBUF_END ? NULL : "a malformed result";
 }
 
 static const char *read_results(reader in, warprsa_remote_response *response)
@@ -363,7 +437,9 @@ bool warprsa_remote_read_prefix(const uint8_t prefix[WARPRSA_REMOTE_PREFIX],
 /* Begins a message of `size` bytes. */
 static writer begin(uint8_t *to, size_t room, size_t size)
 {
-    writer w = {to, to + room, room < WARPRSA_REMOTE_PREFIX + size};
+    writer w = {to, to + room,
+                size > WARPRSA_REMOTE_MESSAGE_MAX ||
+                    room < WARPRSA_REMOTE_PREFIX + size};
 
     if (w.overrun)
         return w;
@@ -427,6 +503,20 @@ size_t warprsa_remote_write_load_key(uint8_t *to, size_t room, uint32_t key,
     return end(&w, to);
 }
 
+size_t warprsa_remote_write_load_key_by_spki(
+    uint8_t *to, size_t room, uint32_t key,
+    const uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES])
+{
+    writer w =
+        begin_kind(to, room, 1,
+                   warprsa_protobuf_number_size(1, key) +
+                       warprsa_protobuf_bytes_size(3, WARPRSA_KEY_SPKI_BYTES));
+
+    warprsa_protobuf_put_number(&w, 1, key);
+    warprsa_protobuf_put_bytes(&w, 3, spki_sha256, WARPRSA_KEY_SPKI_BYTES);
+    return end(&w, to);
+}
+
 size_t warprsa_remote_write_unload_key(uint8_t *to, size_t room, uint32_t key)
 {
     writer w = begin_kind(to, room, 2, warprsa_protobuf_number_size(1, key));
@@ -440,7 +530,9 @@ static size_t operation_size(const warprsa_remote_operation *o)
     return warprsa_protobuf_number_size(1, o->id) +
            warprsa_protobuf_number_size(2, o->key) +
            warprsa_protobuf_bytes_size(3, o->bytes) +
-           warprsa_protobuf_number_size(4, o->padding);
+           (o->use != NULL ? warprsa_protobuf_bytes_size(
+                                 5, warprsa_remote_use_size(o->use))
+                           : 0);
 }
 
 size_t warprsa_remote_write_operations(uint8_t *to, size_t room,
@@ -458,7 +550,10 @@ size_t warprsa_remote_write_operations(uint8_t *to, size_t room,
         warprsa_protobuf_put_number(&w, 1, o[i].id);
         warprsa_protobuf_put_number(&w, 2, o[i].key);
         warprsa_protobuf_put_bytes(&w, 3, o[i].input, o[i].bytes);
-        warprsa_protobuf_put_number(&w, 4, o[i].padding);
+        if (o[i].use == NULL)
+            continue;
+        warprsa_protobuf_put_head(&w, 5, warprsa_remote_use_size(o[i].use));
+        warprsa_remote_put_use(&w, o[i].use);
     }
     return end(&w, to);
 }
@@ -494,9 +589,27 @@ size_t warprsa_remote_write_key_loaded(uint8_t *to, size_t room, uint32_t key,
 
 static size_t result_size(const warprsa_remote_result *r)
 {
-    return warprsa_protobuf_number_size(1, r->id) +
-           warprsa_protobuf_number_size(2, r->status) +
-           (r->bytes > 0 ? warprsa_protobuf_bytes_size(3, r->bytes) : 0);
+    size_t size = warprsa_protobuf_number_size(1, r->id) +
+                  warprsa_protobuf_number_size(2, r->status) +
+                  warprsa_protobuf_number_size(4, r->denial);
+
+    if (r->bytes > 0)
+        size += warprsa_protobuf_bytes_size(3, r->bytes);
+    for (unsigned i = 0; i < WARPRSA_USE_ERRORS_MAX; i++)
+        size += warprsa_protobuf_number_size(5, r->errors.codes[i]);
+    return size;
+}
+
+static void put_result(writer *w, const warprsa_remote_result *r)
+{
+    warprsa_protobuf_put_head(w, 1, result_size(r));
+    warprsa_protobuf_put_number(w, 1, r->id);
+    warprsa_protobuf_put_number(w, 2, r->status);
+    if (r->bytes > 0)
+        warprsa_protobuf_put_bytes(w, 3, r->output, r->bytes);
+    warprsa_protobuf_put_number(w, 4, r->denial);
+    for (unsigned i = 0; i < WARPRSA_USE_ERRORS_MAX; i++)
+        warprsa_protobuf_put_number(w, 5, r->errors.codes[i]);
 }
 
 size_t warprsa_remote_write_results(uint8_t *to, size_t room,
@@ -509,13 +622,8 @@ size_t warprsa_remote_write_results(uint8_t *to, size_t room,
     for (size_t i = 0; i < count; i++)
         size += warprsa_protobuf_bytes_size(1, result_size(&r[i]));
     w = begin_kind(to, room, 3, size);
-    for (size_t i = 0; i < count; i++) {
-        warprsa_protobuf_put_head(&w, 1, result_size(&r[i]));
-        warprsa_protobuf_put_number(&w, 1, r[i].id);
-        warprsa_protobuf_put_number(&w, 2, r[i].status);
-        if (r[i].bytes > 0)
-            warprsa_protobuf_put_bytes(&w, 3, r[i].output, r[i].bytes);
-    }
+    for (size_t i = 0; i < count; i++)
+        put_result(&w, &r[i]);
     return end(&w, to);
 }
 

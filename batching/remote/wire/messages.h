@@ -13,18 +13,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "batching/vault/wire/denial.h"
+#include "batching/vault/wire/key_name.h"
+#include "batching/vault/wire/key_use.h"
 #include "gpu/engine.h"
 
 enum {
     WARPRSA_REMOTE_BATCH_MAX = 256, /* operations or results in one message */
-    /* An operation or a result: three heads of at most 6 bytes, two numbers of
-     * at most 5, a padding or status of at most 6, 1024 bytes of a number. */
-    WARPRSA_REMOTE_OPERATION_MAX = 1072,
+    /* What a result has beside its output: two heads of at most 4 bytes, a
+     * number, a status, a denial and four errors of at most 6 each. An
+     * operation without a use has less beside its input. */
+    WARPRSA_REMOTE_RESULT_REST_MAX = 64,
+    /* An operation without a use, or its result. */
+    WARPRSA_REMOTE_OPERATION_MAX =
+        WARPRSA_MODULUS_BYTES_MAX + WARPRSA_REMOTE_RESULT_REST_MAX,
+    /* An operation with a use: a number, a label, three heads of at most 4
+     * bytes, and nine numbers of at most 6 each. Its result has less. */
+    WARPRSA_REMOTE_USE_MAX =
+        WARPRSA_VAULT_MODULUS_BYTES_MAX + WARPRSA_USE_LABEL_BYTES_MAX + 80,
     /* gRPC's flag and length, which precede each message. */
     WARPRSA_REMOTE_PREFIX = 5,
+    /* No longer message is written or read: 256 operations with uses. */
     WARPRSA_REMOTE_MESSAGE_MAX =
-        WARPRSA_REMOTE_BATCH_MAX * WARPRSA_REMOTE_OPERATION_MAX + 64,
-    WARPRSA_REMOTE_SPKI_BYTES = 32,
+        WARPRSA_REMOTE_BATCH_MAX * WARPRSA_REMOTE_USE_MAX + 64,
 };
 
 /* As in warprsa.proto. */
@@ -36,28 +47,42 @@ typedef enum warprsa_remote_status {
     WARPRSA_REMOTE_DEADLINE,
     WARPRSA_REMOTE_UNAVAILABLE,
     WARPRSA_REMOTE_FAILED,
+    WARPRSA_REMOTE_DENIED,
     WARPRSA_REMOTE_STATUSES,
 } warprsa_remote_status;
 
 typedef struct warprsa_remote_operation {
     uint32_t id, key;
-    uint32_t padding;
-    uint32_t bytes; /* of the input; 1..WARPRSA_MODULUS_BYTES_MAX */
+    /* Of the input. Without a use 1..WARPRSA_MODULUS_BYTES_MAX; with one
+     * 0..WARPRSA_VAULT_MODULUS_BYTES_MAX. */
+    uint32_t bytes;
     const uint8_t *input;
+    /* NULL: the key is one that the client has brought. A reader finds `bytes`
+     * in its input_bytes; nothing else of it has been checked. A writer's label
+     * is within its bound. */
+    const warprsa_key_use *use;
 } warprsa_remote_operation;
 
+/* SECRET: an output may be a decrypted text. */
 typedef struct warprsa_remote_result {
     uint32_t id;
     warprsa_remote_status status;
-    uint32_t bytes; /* of the output; 0 unless the status is OK */
+    /* Of the output: 0..WARPRSA_VAULT_MODULUS_BYTES_MAX, and 0 unless the
+     * status is OK. Whoever knows the operation checks the length. */
+    uint32_t bytes;
     const uint8_t *output;
+    /* 0 unless the status is DENIED. WARPRSA_DENIALS: for a reason that this
+     * version does not know. */
+    warprsa_denial denial;
+    warprsa_use_errors errors; /* zeros unless the status is INVALID */
 } warprsa_remote_result;
 
 typedef struct warprsa_remote_welcome {
     uint32_t keys_max, operations_max, batch_max, rate_max, deadline_ms;
 } warprsa_remote_welcome;
 
-/* SECRET where it brings a key: its reader wipes it. */
+/* SECRET where it brings a key: its reader wipes it. The operations point into
+ * the array of uses, so it is not copied; it is too large for a stack. */
 typedef struct warprsa_remote_request {
     enum warprsa_remote_request_kind {
         WARPRSA_REMOTE_LOAD_KEY,
@@ -67,8 +92,10 @@ typedef struct warprsa_remote_request {
     } kind;
     uint32_t key;                    /* of the first three kinds */
     warprsa_private_key private_key; /* LOAD_KEY; anything, maybe zeros */
-    size_t count;                    /* OPERATIONS: 1..BATCH_MAX */
+    uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES]; /* LOAD_KEY_BY_SPKI */
+    size_t count;                                /* OPERATIONS: 1..BATCH_MAX */
     warprsa_remote_operation operation[WARPRSA_REMOTE_BATCH_MAX];
+    warprsa_key_use use[WARPRSA_REMOTE_BATCH_MAX];
 } warprsa_remote_request;
 
 typedef struct warprsa_remote_response {
@@ -100,12 +127,15 @@ bool warprsa_remote_read_prefix(const uint8_t prefix[WARPRSA_REMOTE_PREFIX],
 
 /*
  * Write a message with its prefix into `to`, which has `room` bytes. They
- * return how many were written, or 0 if there is not enough room; a message
- * always fits into PREFIX + MESSAGE_MAX bytes. `count` is 1..BATCH_MAX. Any
- * thread.
+ * return how many were written, or 0 if there is not enough room or the message
+ * is longer than MESSAGE_MAX; one whose parts keep to their limits always fits
+ * into PREFIX + MESSAGE_MAX bytes. `count` is 1..BATCH_MAX. Any thread.
  */
 size_t warprsa_remote_write_load_key(uint8_t *to, size_t room, uint32_t key,
                                      const warprsa_private_key *private_key);
+size_t warprsa_remote_write_load_key_by_spki(
+    uint8_t *to, size_t room, uint32_t key,
+    const uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES]);
 size_t warprsa_remote_write_unload_key(uint8_t *to, size_t room, uint32_t key);
 size_t
 warprsa_remote_write_operations(uint8_t *to, size_t room,

@@ -15,8 +15,9 @@ enum {
     NUMBER_BYTES_MAX = 10, /* of 64 bits, seven to the byte */
 };
 
-/* Reads a varint; false: it does not end, or has more than 64 bits. */
-static bool read_number(warprsa_protobuf_reader *reader, uint64_t *value)
+/* A varint; it may not end, or have more than 64 bits. */
+bool warprsa_protobuf_next_number(warprsa_protobuf_reader *reader,
+                                  uint64_t *value)
 {
     *value = 0;
     for (unsigned i = 0; i < NUMBER_BYTES_MAX && reader->at < reader->end;
@@ -46,9 +47,9 @@ static bool read_value(warprsa_protobuf_reader *reader, unsigned wire,
     switch (wire) {
     case WIRE_NUMBER:
         field->is_number = true;
-        return read_number(reader, &field->value);
+        return warprsa_protobuf_next_number(reader, &field->value);
     case WIRE_BYTES:
-        if (!read_number(reader, &field->value))
+        if (!warprsa_protobuf_next_number(reader, &field->value))
             return false;
         field->is_bytes = true;
         field->bytes = reader->at;
@@ -70,8 +71,8 @@ warprsa_protobuf_found warprsa_protobuf_next(warprsa_protobuf_reader *reader,
     memset(field, 0, sizeof(*field));
     if (reader->at == reader->end)
         return WARPRSA_PROTOBUF_END;
-    if (!read_number(reader, &tag) || tag > UINT32_MAX || tag >> 3 == 0 ||
-        !read_value(reader, tag & 7, field))
+    if (!warprsa_protobuf_next_number(reader, &tag) || tag > UINT32_MAX ||
+        tag >> 3 == 0 || !read_value(reader, tag & 7, field))
         return WARPRSA_PROTOBUF_MALFORMED;
     field->number = (uint32_t)(tag >> 3);
     return WARPRSA_PROTOBUF_FIELD;

@@ -39,6 +39,11 @@ typedef enum warprsa_protobuf_found {
 warprsa_protobuf_found warprsa_protobuf_next(warprsa_protobuf_reader *reader,
                                              warprsa_protobuf_field *field);
 
+/* Reads the next number of a packed repeated field, whose bytes the reader has.
+ * False: there is none, or it is malformed. */
+bool warprsa_protobuf_next_number(warprsa_protobuf_reader *reader,
+                                  uint64_t *value);
+
 /* Where to write. Nothing is written beyond `end`; `overrun` is set instead. */
 typedef struct warprsa_protobuf_writer {
     uint8_t *at, *end;

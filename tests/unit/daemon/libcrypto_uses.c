@@ -120,8 +120,8 @@ static int begin(void **state)
 
     atomic_store(&held, false);
     atomic_store(&done_count, 0);
-    uses = warprsa_libcrypto_uses_new(deadline_ms != NULL ? *deadline_ms
-                                                          : LONG_MS);
+    uses = warprsa_libcrypto_uses_new(
+        deadline_ms != NULL ? *deadline_ms : LONG_MS, NULL);
     assert_non_null(uses);
     operations = warprsa_libcrypto_uses_operations(uses);
     return 0;

@@ -22,12 +22,14 @@
 #include <unistd.h>
 
 #include "batching/base/clock.h"
+#include "batching/daemon/process/restarts.h"
 #include "batching/daemon/process/supervisor.h"
 
 enum {
     STARTS_MAX = 16,
     HANG_MS = 1000,
     STATUS_NOT_READY = 7,
+    LOOP = WARPRSA_RESTARTS_AT_ONCE + 1,
 };
 
 typedef enum behaviour {
@@ -50,6 +52,7 @@ static struct {
     _Atomic unsigned failures;         /* readers that are to fail yet */
     atomic_bool held;                  /* readers wait */
     _Atomic unsigned received;         /* by serving processes */
+    _Atomic unsigned at_once;          /* replaced so, by the log */
 } * shared;
 
 static pid_t supervisor;
@@ -143,6 +146,8 @@ static size_t reload(void *arg, void *news, size_t size)
 static void log_line(void *arg, int level, const char *line)
 {
     (void)arg, (void)level;
+    if (strstr(line, "another one is started in 0 ms") != NULL)
+        atomic_fetch_add(&shared->at_once, 1);
     fprintf(stderr, "%s\n", line);
 }
 
@@ -226,6 +231,16 @@ static void assert_told(const char *what)
     } while (strstr(text, what) == NULL);
 }
 
+/* As many end as make a loop; the last one is followed by a pause. */
+static void begin_loop(void)
+{
+    for (unsigned i = 0; i < LOOP; i++)
+        shared->does[i] = ENDS;
+    supervise();
+    for (unsigned i = 0; i < LOOP; i++)
+        assert_told("ended with status 1");
+}
+
 static int setup(void **state)
 {
     char name[64];
@@ -279,8 +294,8 @@ TEST_IN(one_that_hangs_is_killed, setup, teardown)
     assert_true(is_gone(serving(0)));
 }
 
-/* The second time it ends at once, the third process starts a second later, and
- * who connects in between is turned away. */
+/* Those that served are replaced at once, but for a loop of them: who connects
+ * in its pause is turned away. */
 TEST_IN(one_that_ends_again_and_again, setup, teardown)
 {
     struct sockaddr_un address;
@@ -288,22 +303,19 @@ TEST_IN(one_that_ends_again_and_again, setup, teardown)
     int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     char byte;
 
-    shared->does[0] = ENDS;
-    shared->does[1] = ENDS;
-    supervise();
-    (void)serving(1);
-    assert_told("ended with status 1");
-    assert_told("ended with status 1");
+    begin_loop();
+    assert_int_equal(atomic_load(&shared->at_once), WARPRSA_RESTARTS_AT_ONCE);
     assert_int_equal(
         getsockname(listener, (struct sockaddr *)&address, &length), 0);
     assert_int_equal(connect(client, (struct sockaddr *)&address, length), 0);
     assert_int_equal(recv(client, &byte, 1, 0), 0);
     close(client);
-    assert_int_equal(atomic_load(&shared->starts), 2);
-    (void)serving(2);
-    assert_true(atomic_load(&shared->start_ns[2]) -
-                    atomic_load(&shared->start_ns[1]) >=
+    assert_int_equal(atomic_load(&shared->starts), LOOP);
+    (void)serving(LOOP);
+    assert_true(atomic_load(&shared->start_ns[LOOP]) -
+                    atomic_load(&shared->start_ns[LOOP - 1]) >=
                 WARPRSA_NS_PER_SEC);
+    assert_int_equal(atomic_load(&shared->at_once), WARPRSA_RESTARTS_AT_ONCE);
     (void)end_supervisor(SIGTERM);
 }
 
@@ -311,14 +323,10 @@ TEST_IN(told_to_end_in_a_pause, setup, teardown)
 {
     int status;
 
-    for (unsigned i = 0; i < STARTS_MAX; i++)
-        shared->does[i] = ENDS;
-    supervise();
-    (void)serving(1);
-    assert_told("ended with status 1");
-    assert_told("ended with status 1");
+    begin_loop();
     status = end_supervisor(SIGTERM);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+    assert_int_equal(atomic_load(&shared->starts), LOOP);
 }
 
 TEST_IN(one_that_was_never_ready_ends_the_daemon, setup, teardown)

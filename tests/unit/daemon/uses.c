@@ -365,6 +365,18 @@ TEST_IN(refused_for_now, begin, end)
     backend->key_release(key);
 }
 
+/* Goes on with a use until the daemon has had it asked again so often. */
+static void refuse_times(warprsa_client_use *use, unsigned times)
+{
+    while (times > 0) {
+        const bool was_submitted = use->is_submitted;
+
+        assert_int_equal(warprsa_client_use_go_on(g.client, use, 0, output),
+                         WARPRSA_USE_PENDING);
+        times -= was_submitted && !use->is_submitted;
+    }
+}
+
 /* After a start the keys come later than the client: it asks again, and a
  * question for a name is not answered yet. */
 TEST_IN(before_the_keys_have_come, begin, end)
@@ -374,17 +386,10 @@ TEST_IN(before_the_keys_have_come, begin, end)
     warprsa_key_lookup lookup;
     warprsa_key_message found;
     char why[300];
-    unsigned refused = 0;
 
     fake_vault.empty = true;
     warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
-    while (refused < 3) {
-        const bool was_submitted = use.is_submitted;
-
-        assert_int_equal(warprsa_client_use_go_on(g.client, &use, 0, output),
-                         WARPRSA_USE_PENDING);
-        refused += was_submitted && !use.is_submitted;
-    }
+    refuse_times(&use, 3);
     assert_true(
         warprsa_key_lookup_open(&lookup, s.path, LONG_MS, why, sizeof(why)));
     assert_int_equal(
@@ -400,6 +405,25 @@ TEST_IN(before_the_keys_have_come, begin, end)
     backend->key_release(key);
 }
 
+/* Keys that have come are used before all have. Only then one that is not there
+ * is denied. */
+TEST_IN(while_the_keys_come, begin, end)
+{
+    warprsa_backend_key *key = vault_key(FAKE_VAULT_KEYS);
+    warprsa_client_use use;
+
+    fake_vault.partial = true;
+    done(KEY, &sign_pss);
+    warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
+    refuse_times(&use, 3);
+    assert_int_equal(s.queue_config.counters->vault_denials, 0);
+    fake_vault.partial = false;
+    assert_int_equal(warprsa_client_use_wait(g.client, &use, output),
+                     WARPRSA_USE_DENIED);
+    assert_int_equal(use.denial, WARPRSA_DENIED_NO_KEY);
+    backend->key_release(key);
+}
+
 /* A task that waits too long there is no failure of the use. */
 TEST_IN(late_for_now, begin, end)
 {
@@ -407,6 +431,7 @@ TEST_IN(late_for_now, begin, end)
     done(FAKE_VAULT_LARGE, &decrypt_large);
     assert_int_equal(fake_vault.computed, 3);
     assert_int_equal(fake_vault.uses, 3);
+    assert_int_equal(fake_vault.given_back, 2);
     assert_int_equal(g.counters->vault_uses, 1);
 }
 

@@ -328,6 +328,26 @@ TEST_IN(jobs_and_restarts, begin, end)
     ASYNC_WAIT_CTX_free(a.wait_ctx);
 }
 
+/* A job that is never resumed is counted by the next use, once. */
+TEST_IN(jobs_left, begin, end)
+{
+    static job left; /* what libcrypto keeps of it stays in reach */
+    job next = {.wait_ctx = ASYNC_WAIT_CTX_new()};
+
+    finish(&next);
+    left.wait_ctx = ASYNC_WAIT_CTX_new();
+    FAKE_SET(hold, true);
+    assert_true(resume(&left));
+    ASYNC_WAIT_CTX_free(left.wait_ctx);
+    FAKE_SET(hold, false);
+    assert_int_equal(counters()->jobs_left, 0);
+    finish(&next);
+    assert_int_equal(counters()->jobs_left, 1);
+    finish(&next);
+    assert_int_equal(counters()->jobs_left, 1);
+    ASYNC_WAIT_CTX_free(next.wait_ctx);
+}
+
 /* A program that cannot pause gets its answer all the same, and no descriptor
  * that it has not seen. */
 static int job_is_blocked(void *arg)

@@ -54,7 +54,9 @@ warprsa_vault *fake_vault_reset(unsigned count)
     fake_vault.empty = false;
     fake_vault.certificates = fake_vault.edition = 0;
     fake_vault.editions_left = 0;
+    fake_vault.partial = false;
     fake_vault.uses = fake_vault.denials = fake_vault.late = 0;
+    fake_vault.given_back = 0;
     fake_vault.computed = fake_vault.finished = 0;
     memset(&vault, 0, sizeof(vault));
     vault.count = count;
@@ -166,6 +168,13 @@ warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
     return denial;
 }
 
+void warprsa_vault_give_back(warprsa_vault_key *key,
+                             const warprsa_vault_user *user)
+{
+    note_user(user);
+    atomic_fetch_add(&fake_vault.given_back, 1);
+}
+
 bool warprsa_vault_may_know(warprsa_vault_key *key,
                             const warprsa_vault_user *user)
 {
@@ -212,7 +221,7 @@ size_t warprsa_vault_key_certificates(warprsa_vault_key *key, size_t offset,
 
 bool warprsa_vault_is_filled(const warprsa_vault *v)
 {
-    return !fake_vault.empty;
+    return !fake_vault.empty && !fake_vault.partial;
 }
 
 uint64_t warprsa_vault_generation(const warprsa_vault *v)
@@ -241,6 +250,12 @@ const uint8_t *warprsa_vault_key_spki(const warprsa_vault_key *key,
 {
     *bytes = sizeof(key->spki);
     return key->spki;
+}
+
+bool warprsa_vault_key_is_remote(const warprsa_vault_key *key)
+{
+    (void)key;
+    return atomic_load(&fake_vault.remote);
 }
 
 const warprsa_private_key *

@@ -34,8 +34,10 @@ typedef struct fake_vault_state {
     atomic_uint certificates;   /* bytes of each key's */
     atomic_uint edition;        /* of them */
     atomic_uint editions_left;  /* next questions that each change it */
+    atomic_bool partial;        /* it has keys of one that has not ended */
+    atomic_bool remote;         /* GPU hosts have all keys */
     /* What it saw. */
-    atomic_uint uses, denials, computed, finished;
+    atomic_uint uses, denials, given_back, computed, finished;
     pthread_mutex_t lock; /* of `user` */
     warprsa_vault_user user;
     char identity[256];

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * One call in every way there is: by the default provider, and by this one with
- * each route and with the daemon. All have to give the same answer, or the same
- * errors, and the engine has to have computed what it should.
+ * each route, with the daemon, and with a reference to a key of its vault. All
+ * have to give the same answer, or the same errors, and the engine has to have
+ * computed what it should.
  */
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_WAYS_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_WAYS_H
@@ -14,10 +15,11 @@
 #include "tests/unit/support/rsa_numbers.h"
 
 typedef enum way {
-    WAY_CPU,    /* route = cpu */
-    WAY_GPU,    /* route = gpu, with the engine on the CPU */
-    WAY_AUTO,   /* route = auto */
-    WAY_DAEMON, /* mode = daemon, route = gpu */
+    WAY_CPU,       /* route = cpu */
+    WAY_GPU,       /* route = gpu, with the engine on the CPU */
+    WAY_AUTO,      /* route = auto */
+    WAY_DAEMON,    /* mode = daemon, route = gpu */
+    WAY_REFERENCE, /* the daemon has the key */
     WAYS
 } way;
 
@@ -29,9 +31,11 @@ int ways_teardown(void **state);
 /* A key in every way. */
 typedef struct ways_key {
     const char *name;
-    bool by_engine;   /* with WAY_GPU and WAY_DAEMON an engine computes it */
-    EVP_PKEY *oracle; /* in the default context */
-    EVP_PKEY *of[WAYS];
+    bool by_engine;     /* with WAY_GPU and WAY_DAEMON an engine computes it */
+    EVP_PKEY *oracle;   /* in the default context */
+    EVP_PKEY *of[WAYS]; /* NULL: the vault is not to have it, or refuses it */
+    bool is_in_vault;
+    unsigned vault_number; /* if it is */
 } ways_key;
 
 /* Imports the key `oracle`, which it takes over. */

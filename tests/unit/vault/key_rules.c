@@ -25,6 +25,21 @@
         .digest = DIG(digest_), .mgf1_digest = DIG(mgf1_digest_)               \
     }
 
+/* An RSA key of 1024 bits, one of 512, and one of another kind. */
+#define RSA_KEY                                                                \
+    "MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDbDFECdZIVmvtgNbg2DrrC"             \
+    "aZ/8qGHnSfI6wmm/cIUBDIs1+wK27ZVxxbmIoFwc8jRQx47qisNo2mwK0hD5"             \
+    "nqvA6r6tyMm+2mvzWIuKxsaB5O8y9jD55J4lQBT1FAg2CQy6qqsxdfh7q8nt"             \
+    "9qy6f9O3NA5LFDfwo8cbMZGqRlRr1wIDAQAB"
+#define SHORT_KEY                                                              \
+    "MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAMuceCmrAWS1TbLghTrJvheMon9Q"             \
+    "ay3vtFecrOYuiziDtUZP99bJopeATNZoq82G+Ecc1MCGLOVoXnB2y6+MxYMC"             \
+    "AwEAAQ=="
+#define EC_KEY                                                                 \
+    "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEDplkGXQvnLRcQzAEr2WwDZh2"             \
+    "c3BVuTparMK1q0dlBaR1KVOPXhyGu/LwgVmfiz3MfViHyOJPOrppoBfnbMcn"             \
+    "MQ=="
+
 enum {
     ALICE = 1001,
     BOB = 1002,
@@ -229,7 +244,48 @@ static const char *const mistakes[][2] = {
      "1:14: \"dns:\": expected an identity"},
     {"www identity=dns:\x80 sign padding=none",
      "1:14: \"dns:?\": expected an identity"},
+    {"www remote", "1:11: expected spki=, the SubjectPublicKeyInfo"},
+    {"www remote spki=", "1:17: expected spki=, the"},
+    {"www remote spki=AAAA", "1:17: \"AAAA\": expected spki=, the"},
+    {"www remote spki=" SHORT_KEY, "1:17: \"MFww"},
+    {"www remote spki=" EC_KEY, "1:17: \"MFkw"},
+    {"www remote spki=" RSA_KEY "AAAA", "1:17: \"MIGf"},
+    {"www remote spki=A" RSA_KEY, "1:17: \"AMIG"},
+    {"www remote spki==" RSA_KEY, "1:17: \"=MIG"},
+    {"www remote spki=" RSA_KEY " remote",
+     "1:234: \"remote\": expected it once"},
+    {"www remote spki=" RSA_KEY " spki=",
+     "1:234: \"spki=\": expected this once"},
+    {"* remote spki=" RSA_KEY, "1:1: \"*\": expected the name of one key"},
+    {"www remote sign spki=" RSA_KEY, "1:12: \"sign\": expected spki= alone"},
+    {"www remote user=alice spki=" RSA_KEY,
+     "1:17: \"alice\": expected spki= a"},
+    {"www user=alice sign padding=none spki=" RSA_KEY, "1:39: \"MIGf"},
+    {"www remote spki=" RSA_KEY "\nwww remote spki=" RSA_KEY,
+     "2:1: \"www\": expected each remote key once"},
 };
+
+TEST(test_remote_keys)
+{
+    warprsa_key_rules rules;
+    const warprsa_remote_key *key = NULL;
+
+    parse(&rules, "# one\nwww  remote spki=" RSA_KEY "\r\n"
+                  "www user=alice sign padding=none\n"
+                  "ca spki=" RSA_KEY " remote\n");
+    assert_int_equal(rules.count, 1);
+    assert_int_equal(rules.remote_count, 2);
+    key = warprsa_key_rules_remote(&rules, "www");
+    assert_non_null(key);
+    assert_int_equal(key->line, 2);
+    assert_int_equal(key->spki_bytes, 162);
+    assert_memory_equal(key->spki, "\x30\x81\x9f\x30", 4);
+    assert_memory_equal(key->spki + 157, "\x02\x03\x01\x00\x01", 5);
+    assert_int_equal(warprsa_key_rules_remote(&rules, "ca")->line, 4);
+    assert_null(warprsa_key_rules_remote(&rules, "ww"));
+    warprsa_key_rules_free(&rules);
+    assert_int_equal(rules.remote_count, 0);
+}
 
 static void assert_refused(const char *text, size_t bytes, const char *expected)
 {
@@ -243,6 +299,7 @@ static void assert_refused(const char *text, size_t bytes, const char *expected)
         fail_msg("\"%s\" is not \"%s\"", why, expected);
     assert_int_equal(rules.count, 0);
     assert_null(rules.of);
+    assert_null(rules.remote);
 }
 
 TEST(test_mistakes)

@@ -114,6 +114,31 @@ TEST(test_rates_of_lines)
     warprsa_key_rules_free(&rules);
 }
 
+/* What could not be begun costs nothing of the rate, and stays counted. */
+TEST(test_rate_given_back)
+{
+    warprsa_key_rules rules;
+    warprsa_vault_ledger *ledger =
+        ledger_new(&rules, "www user=1001,1002 sign padding=none rate=20\n"
+                           "www user=1002 sign padding=none\n");
+
+    warprsa_vault_ledger_give_back(ledger, &alice); /* nothing was taken */
+    assert_int_equal(allowed_at(ledger, &alice, 1000 * MS, 100), 3);
+    warprsa_vault_ledger_give_back(ledger, &alice);
+    warprsa_vault_ledger_give_back(ledger, &alice);
+    assert_int_equal(allowed_at(ledger, &alice, 1000 * MS, 100), 2);
+    /* The last one was by a line without a rate. */
+    assert_int_equal(allowed_at(ledger, &bob, 1000 * MS, 100), 100);
+    warprsa_vault_ledger_give_back(ledger, &bob);
+    assert_decision(ledger, &alice, &sign, 1000 * MS, WARPRSA_DENIED_RATE);
+    /* However often: it takes back no more than the clock. */
+    for (unsigned i = 0; i < 1000; i++)
+        warprsa_vault_ledger_give_back(ledger, &alice);
+    assert_true(allowed_at(ledger, &alice, 1000 * MS, 100) < 100);
+    warprsa_vault_ledger_free(ledger);
+    warprsa_key_rules_free(&rules);
+}
+
 /* A user who is named by number and by a group of the same line. */
 TEST(test_rate_of_user_and_group)
 {

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <openssl/pem.h>
@@ -36,6 +37,15 @@ static char log_text[16384];
 static warprsa_vault *vault;
 static int ends[2];
 static warprsa_vault_receiver receiver;
+
+/* Always at the same time. */
+int __wrap_clock_gettime(clockid_t id, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *now)
+{
+    *now = (struct timespec){.tv_sec = 1000};
+    return 0;
+}
 
 static int set_up(void **state)
 {
@@ -152,10 +162,15 @@ static warprsa_vault_received receive_next(void)
     return received;
 }
 
+static const char *no_remote; /* why remote keys can't be used */
+
 /* Has another process read the files. */
 static void read_files(const char *rules, const char *passphrase)
 {
-    const warprsa_vault_files files = {keys_directory, rules, passphrase, NULL};
+    const warprsa_vault_files files = {.keys_directory = keys_directory,
+                                       .rules = rules,
+                                       .passphrase = passphrase,
+                                       .no_remote = no_remote};
     int status = -1;
     pid_t child = fork();
 
@@ -165,6 +180,18 @@ static void read_files(const char *rules, const char *passphrase)
     assert_int_equal(receive_next(), WARPRSA_VAULT_REPLACED);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
+}
+
+/* After that the vault takes readings as a whole, and its log has their
+ * order. */
+static void take_empty_reading(void)
+{
+    warprsa_vault_record record = {.kind = WARPRSA_RECORD_BEGIN};
+
+    assert_true(warprsa_vault_transfer_send(ends[1], &record));
+    record.kind = WARPRSA_RECORD_END;
+    assert_true(warprsa_vault_transfer_send(ends[1], &record));
+    assert_int_equal(receive_next(), WARPRSA_VAULT_REPLACED);
 }
 
 static bool has_key(const char *name)
@@ -196,13 +223,14 @@ TEST_IN(test_files, begin, end)
     fclose(create("empty.pem"));
     write_text(rules_path, "www user=7 sign padding=none\n");
     write_text(passphrase_path, "secret\n");
+    take_empty_reading();
     read_files(rules_path, passphrase_path);
     assert_logged(
+        "key ?: refused: expected " WARPRSA_KEY_NAME_ALLOWED "\n"
         "key ca: its certificates are refused: its first certificate is for "
         "another public key\n"
         "key empty: refused: it has no key: expected a private key in PEM\n"
         "key no name: refused: expected " WARPRSA_KEY_NAME_ALLOWED "\n"
-        "key ?: refused: expected " WARPRSA_KEY_NAME_ALLOWED "\n"
         "key ca: added: RSA of 1024 bits\n"
         "key www: added: RSA of 1024 bits, with certificates\n");
     www = warprsa_vault_find_name(vault, "www");
@@ -257,10 +285,109 @@ TEST_IN(test_mistakes, begin, end)
     assert_int_equal(chmod(keys_directory, 0700), 0);
 }
 
+/* A line of keys.conf for a key that GPU hosts have. */
+static void add_remote(const char *name, EVP_PKEY *key)
+{
+    unsigned char *der = NULL, base64[1024];
+    int bytes = i2d_PUBKEY(key, &der);
+    FILE *file = fopen(rules_path, "a");
+
+    assert_true(bytes > 0 && bytes < 700);
+    assert_true(EVP_EncodeBlock(base64, der, bytes) > 0);
+    OPENSSL_free(der);
+    assert_non_null(file);
+    assert_true(fprintf(file, "%s remote spki=%s\n", name, base64) > 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_remote(const char *name, bool is_remote)
+{
+    warprsa_vault_key *key = warprsa_vault_find_name(vault, name);
+
+    assert_non_null(key);
+    assert_int_equal(warprsa_vault_key_is_remote(key), is_remote);
+    assert_true((warprsa_vault_key_for_engines(key) == NULL) == is_remote);
+    assert_int_equal(warprsa_vault_key_modulus_bytes(key), 128);
+    warprsa_vault_key_release(key);
+}
+
+/* Keys that GPU hosts have: their numbers go nowhere, they stay while keys.conf
+ * can't be read, and a file of the same name is not used. */
+TEST_IN(test_remote, begin, end)
+{
+    const warprsa_vault_user user = {.uid = 7};
+    const warprsa_key_use use = {.operation = WARPRSA_USE_SIGN,
+                                 .padding = WARPRSA_PADDING_NONE};
+    warprsa_vault_key *www = NULL;
+    char expected[600];
+
+    write_text(rules_path, "www user=7 sign padding=none\n");
+    add_remote("www", pkeys[0]);
+    write_key("own.pem", pkeys[1], NULL);
+    read_files(rules_path, "");
+    assert_logged("key own: added: RSA of 1024 bits\n"
+                  "key www: added: RSA of 1024 bits, which GPU hosts have\n");
+    assert_remote("www", true);
+    assert_remote("own", false);
+    www = warprsa_vault_find_name(vault, "www");
+    assert_int_equal(warprsa_vault_may(www, &user, &use), WARPRSA_ALLOWED);
+
+    write_key("www.pem", pkeys[0], NULL);
+    read_files(rules_path, "");
+    snprintf(expected, sizeof(expected),
+             "key www: refused: its file is not used: %s, line 2, says that "
+             "GPU hosts have it; remove the one or the other\n",
+             rules_path);
+    assert_logged(expected);
+    assert_remote("www", true);
+    assert_false(warprsa_vault_key_is_removed(www));
+
+    unlink(rules_path);
+    write_text(rules_path, "www\n");
+    read_files(rules_path, ""); /* with the file of the key */
+    assert_non_null(strstr(log_text, "rules not read"));
+    assert_remote("www", false);
+    assert_true(warprsa_vault_key_is_removed(www));
+    log_text[0] = '\0';
+
+    unlink(rules_path);
+    write_text(rules_path, "");
+    add_remote("www", pkeys[0]);
+    read_files(rules_path, "");
+    assert_remote("www", true);
+    assert_int_equal(system("rm /tmp/warprsa-vault-*/keys/www.pem"), 0);
+    write_text(rules_path, "www\n");
+    log_text[0] = '\0';
+    read_files(rules_path, ""); /* without: nothing else names it now */
+    assert_non_null(strstr(log_text, "rules not read"));
+    assert_null(strstr(log_text, "removed"));
+    assert_remote("www", true);
+    log_text[0] = '\0';
+
+    write_text(rules_path, "");
+    read_files(rules_path, "");
+    assert_logged("key www: removed\n");
+    assert_false(has_key("www"));
+    warprsa_vault_key_release(www);
+}
+
+/* Where there is no network. */
+TEST_IN(test_no_remote, begin, end)
+{
+    write_text(rules_path, "");
+    add_remote("www", pkeys[0]);
+    no_remote = "there is no network";
+    read_files(rules_path, "");
+    no_remote = NULL;
+    assert_logged("key www: refused: there is no network\n");
+    assert_false(has_key("www"));
+}
+
 /* Nobody receives: the reader ends. */
 TEST_IN(test_no_receiver, begin, end)
 {
-    const warprsa_vault_files files = {keys_directory, "", "", NULL};
+    const warprsa_vault_files files = {
+        .keys_directory = keys_directory, .rules = "", .passphrase = ""};
 
     close(ends[0]);
     assert_false(warprsa_vault_reader_run(&files, ends[1]));
@@ -313,6 +440,180 @@ TEST_IN(test_starts_over, begin, end)
     assert_received(WARPRSA_VAULT_NOTHING_YET);
     assert_false(has_key("www"));
     assert_true(has_key("ca"));
+}
+
+/* ---- keys that come before the end of a first reading ---- */
+
+static const warprsa_vault_user user = {.uid = 7};
+
+/* What a user may do with a key of the vault. */
+static warprsa_denial may(const char *name)
+{
+    const warprsa_key_use use = {.operation = WARPRSA_USE_SIGN,
+                                 .padding = WARPRSA_PADDING_NONE};
+    warprsa_vault_key *key = warprsa_vault_find_name(vault, name);
+    warprsa_denial denial = WARPRSA_DENIED_NO_KEY;
+
+    if (key != NULL)
+        denial = warprsa_vault_may(key, &user, &use);
+    warprsa_vault_key_release(key);
+    return denial;
+}
+
+static size_t certificates_of(const char *name)
+{
+    warprsa_vault_key *key = warprsa_vault_find_name(vault, name);
+    uint32_t edition = 0;
+    char pem[8];
+    const size_t bytes =
+        warprsa_vault_key_certificates(key, 0, pem, sizeof(pem), &edition);
+
+    warprsa_vault_key_release(key);
+    return bytes;
+}
+
+/* One rule for all keys. Its rate allows so many uses, since the clock stands
+ * still: one, and those of a burst of a tenth of a second. */
+static void send_rule(unsigned uses)
+{
+    const warprsa_name_service *names = &warprsa_key_rules_names;
+    const unsigned rate = uses > 1 ? 10 * (uses - 1) : 1;
+    char why[200], text[100];
+    warprsa_key_rules rules = {0};
+
+    snprintf(text, sizeof(text), "* user=7 sign padding=none rate=%u\n", rate);
+    assert_true(warprsa_key_rules_parse(&rules, "", text, strlen(text), names,
+                                        why, sizeof(why)));
+    assert_int_equal(rules.count, 1);
+    record.rule = rules.of[0];
+    send_kind(WARPRSA_RECORD_RULE);
+    warprsa_key_rules_free(&rules);
+}
+
+static void send_certificates(const char *name, unsigned bytes)
+{
+    memset(&record, 0, sizeof(record));
+    strcpy(record.name, name);
+    record.piece.total = record.piece.bytes = bytes;
+    send_kind(WARPRSA_RECORD_CERTIFICATES);
+}
+
+/* The first keys are used, by the rules, while others are still checked. The
+ * end of the reading finds them there, with what was counted of their rates. */
+TEST_IN(test_as_they_come, begin, end)
+{
+    send_kind(WARPRSA_RECORD_BEGIN);
+    send_rule(2);
+    send_key("www", pkeys[0]);
+    assert_received(WARPRSA_VAULT_NOTHING_YET);
+    assert_false(has_key("www")); /* it may have certificates */
+    send_certificates("www", 5);
+    send_kind(WARPRSA_RECORD_SO_FAR);
+    assert_received(WARPRSA_VAULT_NOTHING_YET);
+    assert_logged("key www: added: RSA of 1024 bits, with certificates\n");
+    assert_false(warprsa_vault_is_filled(vault));
+    assert_int_equal(may("www"), WARPRSA_ALLOWED);
+    send_key("ca", pkeys[1]);
+    send_kind(WARPRSA_RECORD_SO_FAR);
+    assert_received(WARPRSA_VAULT_NOTHING_YET);
+    assert_logged("key ca: added: RSA of 1024 bits\n");
+    assert_int_equal(may("ca"), WARPRSA_ALLOWED);
+    assert_int_equal(may("www"), WARPRSA_ALLOWED);
+    send_kind(WARPRSA_RECORD_END);
+    assert_received(WARPRSA_VAULT_REPLACED);
+    assert_logged("");
+    assert_true(warprsa_vault_is_filled(vault));
+    assert_int_equal(may("ca"), WARPRSA_ALLOWED);
+    assert_int_equal(may("www"), WARPRSA_DENIED_RATE);
+    assert_int_equal(certificates_of("www"), 5);
+    assert_int_equal(certificates_of("ca"), 0);
+    assert_int_equal(warprsa_vault_generation(vault), 0);
+}
+
+/* A vault that has taken a reading takes the next one as a whole. */
+TEST_IN(test_a_reload_is_whole, begin, end)
+{
+    take_empty_reading();
+    send_kind(WARPRSA_RECORD_BEGIN);
+    send_rule(2);
+    send_key("www", pkeys[0]);
+    send_kind(WARPRSA_RECORD_SO_FAR);
+    assert_received(WARPRSA_VAULT_NOTHING_YET);
+    assert_false(has_key("www"));
+    send_kind(WARPRSA_RECORD_END);
+    assert_received(WARPRSA_VAULT_REPLACED);
+    assert_int_equal(may("www"), WARPRSA_ALLOWED);
+}
+
+/* A reader dies after its first keys. They stay until the next one has read
+ * all, by the rules that it brings, and then are what it has found. */
+TEST_IN(test_a_first_reader_dies, begin, end)
+{
+    send_kind(WARPRSA_RECORD_BEGIN);
+    send_rule(2);
+    send_key("www", pkeys[0]);
+    send_certificates("www", 5);
+    send_kind(WARPRSA_RECORD_SO_FAR);
+    send_key("gone", pkeys[1]);
+    send_kind(WARPRSA_RECORD_SO_FAR);
+    assert_received(WARPRSA_VAULT_NOTHING_YET);
+    send_kind(WARPRSA_RECORD_BEGIN);
+    send_rule(1);
+    send_key("www", pkeys[0]);
+    send_certificates("www", 6);
+    send_kind(WARPRSA_RECORD_SO_FAR);
+    assert_received(WARPRSA_VAULT_NOTHING_YET);
+    assert_int_equal(may("www"), WARPRSA_ALLOWED);
+    assert_int_equal(may("www"), WARPRSA_DENIED_RATE);
+    assert_int_equal(may("gone"), WARPRSA_ALLOWED);
+    log_text[0] = '\0';
+    send_kind(WARPRSA_RECORD_END);
+    assert_received(WARPRSA_VAULT_REPLACED);
+    assert_logged("key gone: removed\n");
+    assert_true(has_key("www"));
+    assert_int_equal(certificates_of("www"), 6);
+}
+
+/* Of two names of one key the second is left out, whichever comes first, and
+ * said to be refused once. */
+TEST_IN(test_two_names_as_they_come, begin, end)
+{
+    send_kind(WARPRSA_RECORD_BEGIN);
+    send_key("b", pkeys[0]);
+    send_kind(WARPRSA_RECORD_SO_FAR);
+    assert_received(WARPRSA_VAULT_NOTHING_YET);
+    assert_true(has_key("b"));
+    send_key("a", pkeys[0]);
+    send_kind(WARPRSA_RECORD_SO_FAR);
+    assert_received(WARPRSA_VAULT_NOTHING_YET);
+    assert_true(has_key("a"));
+    assert_false(has_key("b"));
+    log_text[0] = '\0';
+    send_kind(WARPRSA_RECORD_END);
+    assert_received(WARPRSA_VAULT_REPLACED);
+    assert_logged("key b: refused: it is the same key as a\n");
+}
+
+/* Rules that come too late, and a key that is not whole. */
+TEST_IN(test_malformed_parts, begin, end)
+{
+    send_kind(WARPRSA_RECORD_BEGIN);
+    send_key("www", pkeys[0]);
+    send_kind(WARPRSA_RECORD_SO_FAR);
+    assert_received(WARPRSA_VAULT_NOTHING_YET);
+    send_rule(1);
+    assert_received(WARPRSA_VAULT_MALFORMED);
+    assert_int_equal(may("www"), WARPRSA_DENIED_USER);
+    send_kind(WARPRSA_RECORD_BEGIN);
+    send_key("ca", pkeys[1]);
+    memset(&record, 0, sizeof(record));
+    strcpy(record.name, "ca");
+    record.piece.total = 2;
+    record.piece.bytes = 1;
+    send_kind(WARPRSA_RECORD_CERTIFICATES);
+    send_kind(WARPRSA_RECORD_SO_FAR);
+    assert_received(WARPRSA_VAULT_MALFORMED);
+    assert_false(has_key("ca"));
 }
 
 /* A key that is none is refused alone. */

@@ -1,0 +1,266 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Uses of keys that GPU hosts have; see remote_uses.h. This file takes them in
+ * and has a thread, the keeper, that ends what is late, takes uses from hosts
+ * that do not answer, and lets go of keys.
+ */
+#include "batching/remote/uses/remote_uses.h"
+
+#include "batching/base/clock.h"
+#include "batching/base/create_thread.h"
+#include "batching/remote/uses/use_host.h"
+
+enum {
+    TICK_MS = 50, /* while there are uses; so late may they be late */
+    IDLE_MS = 500,
+    /* A host that has not answered a use for this part of the deadline is
+     * hanging: others have the rest of the time. */
+    PATIENCE = 4,
+    LATE_AT_ONCE = 256,
+};
+
+static struct {
+    warprsa_uses_core core;
+    pthread_t keeper;
+    pthread_cond_t changed; /* under the core's lock: there are uses */
+    bool has_hosts;         /* their threads */
+    bool is_started;
+} uses;
+
+/* ---- The keeper; with the lock held ---- */
+
+/* Takes out the uses that are late, or that each host has refused. */
+static size_t take_ended(warprsa_use_task *tasks[LATE_AT_ONCE], uint64_t now_ns)
+{
+    warprsa_uses_core *core = &uses.core;
+    warprsa_remote_use *use = TAILQ_FIRST(&core->all), *next = NULL;
+    size_t count = 0;
+
+    for (; use != NULL && use->deadline_ns <= now_ns && count < LATE_AT_ONCE;
+         use = next) {
+        next = TAILQ_NEXT(use, all);
+        TAILQ_REMOVE(&core->all, use, all);
+        tasks[count] = use->task;
+        tasks[count++]->is_late = true;
+        use->task = NULL;
+        if (use->is_sent) /* until the host answers */
+            continue;
+        warprsa_waiting_uses_remove(&core->waiting, use);
+        warprsa_uses_forget(use);
+    }
+    return count;
+}
+
+/* The same of those that no host has, once the last one that might is gone. */
+static size_t take_refused(warprsa_use_task *tasks[LATE_AT_ONCE])
+{
+    warprsa_uses_core *core = &uses.core;
+    warprsa_remote_use *use = TAILQ_FIRST(&core->waiting.again), *next = NULL;
+    size_t count = 0;
+
+    for (; use != NULL && count < LATE_AT_ONCE; use = next) {
+        next = TAILQ_NEXT(use, link);
+        if (!use->no_key || !warprsa_use_is_refused(use))
+            continue;
+        TAILQ_REMOVE(&core->all, use, all);
+        tasks[count] = use->task;
+        tasks[count++]->denial = WARPRSA_DENIED_NO_KEY;
+        warprsa_waiting_uses_remove(&core->waiting, use);
+        warprsa_uses_forget(use);
+    }
+    return count;
+}
+
+static void take_back(uint64_t now_ns)
+{
+    const uint64_t patience_ns =
+        uses.core.config.daemon.deadline_ms * WARPRSA_NS_PER_MS / PATIENCE;
+
+    for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
+        if (uses.core.hosts[i] != NULL)
+            warprsa_use_host_take_back(uses.core.hosts[i],
+                                       now_ns - patience_ns);
+}
+
+/* Lets go of keys that the vault has removed. */
+static void release_keys(void)
+{
+    warprsa_use_key *key = NULL;
+
+    while ((key = warprsa_use_keys_next_removed(&uses.core.keys)) != NULL) {
+        for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
+            if (uses.core.hosts[i] != NULL)
+                warprsa_use_host_unload(uses.core.hosts[i], key);
+        warprsa_use_keys_release(&uses.core.keys, key);
+    }
+}
+
+/* Calls done() without the lock, which is held before and afterwards. */
+static void end_tasks(warprsa_use_task *const *tasks, size_t count)
+{
+    if (count == 0)
+        return;
+    pthread_mutex_unlock(&uses.core.lock);
+    for (size_t i = 0; i < count; i++)
+        tasks[i]->done(tasks[i]);
+    pthread_mutex_lock(&uses.core.lock);
+}
+
+static void sleep_for(uint64_t ms)
+{
+    const struct timespec until =
+        warprsa_timespec(warprsa_clock_ns() + ms * WARPRSA_NS_PER_MS);
+
+    (void)pthread_cond_timedwait(&uses.changed, &uses.core.lock, &until);
+}
+
+static void *keep(void *arg)
+{
+    warprsa_use_task *tasks[LATE_AT_ONCE];
+
+    (void)arg;
+    pthread_mutex_lock(&uses.core.lock);
+    while (!uses.core.stopping) {
+        size_t count = take_ended(tasks, warprsa_clock_ns());
+
+        end_tasks(tasks, count);
+        if (count == LATE_AT_ONCE)
+            continue;
+        end_tasks(tasks, take_refused(tasks));
+        take_back(warprsa_clock_ns());
+        release_keys();
+        sleep_for(TAILQ_EMPTY(&uses.core.all) ? IDLE_MS : TICK_MS);
+    }
+    pthread_mutex_unlock(&uses.core.lock);
+    return NULL;
+}
+
+/* ---- Life ---- */
+
+static bool init_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    bool done = false;
+
+    if (pthread_condattr_init(&attributes) != 0)
+        return false;
+    done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+           pthread_cond_init(condition, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    return done;
+}
+
+static void free_core(void)
+{
+    warprsa_use_keys_free(&uses.core.keys);
+    warprsa_log_budgets_free(&uses.core.budgets);
+    pthread_cond_destroy(&uses.changed);
+    pthread_mutex_destroy(&uses.core.lock);
+}
+
+bool warprsa_remote_uses_start(const warprsa_uses_config *config)
+{
+    warprsa_uses_core *core = &uses.core;
+
+    *core = (warprsa_uses_core){.config = *config};
+    TAILQ_INIT(&core->all);
+    warprsa_waiting_uses_init(&core->waiting);
+    if (pthread_mutex_init(&core->lock, NULL) != 0)
+        return false;
+    if (!init_condition(&uses.changed)) {
+        pthread_mutex_destroy(&core->lock);
+        return false;
+    }
+    if (!warprsa_log_budgets_init(&core->budgets, WARPRSA_LOG_LINES_A_SECOND)) {
+        pthread_cond_destroy(&uses.changed);
+        pthread_mutex_destroy(&core->lock);
+        return false;
+    }
+    uses.has_hosts = false;
+    uses.is_started = warprsa_use_keys_init(&core->keys) &&
+                      warprsa_create_thread(&uses.keeper, keep, NULL) == 0;
+    if (!uses.is_started)
+        free_core();
+    return uses.is_started;
+}
+
+/* With the lock held: starts the hosts' threads, with the first use. A place
+ * without one is as a host that is away. */
+static void start_hosts(void)
+{
+    for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX && !uses.has_hosts; i++)
+        uses.core.hosts[i] = warprsa_use_host_start(&uses.core, i);
+    uses.has_hosts = true;
+}
+
+void warprsa_remote_uses_look(void)
+{
+    if (!uses.is_started)
+        return;
+    pthread_mutex_lock(&uses.core.lock);
+    for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
+        if (uses.core.hosts[i] != NULL)
+            warprsa_use_host_look(uses.core.hosts[i]);
+    pthread_mutex_unlock(&uses.core.lock);
+}
+
+void warprsa_remote_uses_stop(void)
+{
+    warprsa_uses_core *core = &uses.core;
+
+    if (!uses.is_started)
+        return;
+    pthread_mutex_lock(&core->lock);
+    core->stopping = true;
+    pthread_cond_signal(&uses.changed);
+    pthread_mutex_unlock(&core->lock);
+    pthread_join(uses.keeper, NULL);
+    for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++) {
+        warprsa_use_host_stop(core->hosts[i]);
+        core->hosts[i] = NULL;
+    }
+    free_core();
+    uses.is_started = false;
+}
+
+/* ---- Uses ---- */
+
+/* With the lock held. */
+static bool add(warprsa_use_task *task)
+{
+    warprsa_uses_core *core = &uses.core;
+    const bool was_empty = TAILQ_EMPTY(&core->all);
+    warprsa_remote_use *use =
+        warprsa_remote_use_new(&core->waiting, task->owner);
+
+    if (use == NULL)
+        return false;
+    use->key = warprsa_use_keys_take(&core->keys, task->key);
+    if (use->key == NULL) {
+        warprsa_remote_use_free(use);
+        return false;
+    }
+    use->task = task;
+    use->deadline_ns = warprsa_clock_ns() +
+                       core->config.daemon.deadline_ms * WARPRSA_NS_PER_MS;
+    warprsa_uses_insert(core, use);
+    warprsa_waiting_uses_add(&core->waiting, use);
+    start_hosts();
+    warprsa_use_hosts_wake(core);
+    if (was_empty)
+        pthread_cond_signal(&uses.changed);
+    return true;
+}
+
+bool warprsa_remote_uses_add(warprsa_use_task *task)
+{
+    bool added = false;
+
+    if (!uses.is_started)
+        return false;
+    pthread_mutex_lock(&uses.core.lock);
+    added = add(task);
+    pthread_mutex_unlock(&uses.core.lock);
+    return added;
+}

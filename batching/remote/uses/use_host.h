@@ -1,0 +1,48 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One of the GPU hosts, and the uses that it has: a session with it, and the
+ * thread that connects, and gives the host whatever waits as soon as the host
+ * has room for it. What has come meanwhile goes in one message: there is no
+ * timer. If the session ends, all of its uses wait for another host.
+ */
+#ifndef WARPRSA_BATCHING_REMOTE_USES_USE_HOST_H
+#define WARPRSA_BATCHING_REMOTE_USES_USE_HOST_H
+
+#include "batching/remote/uses/uses_core.h"
+
+typedef struct warprsa_use_host warprsa_use_host;
+
+/* Starts the thread for the host of a place (hosts.h), which may have none yet.
+ * `core` outlives it. NULL: no memory, or no thread. */
+warprsa_use_host *warprsa_use_host_start(warprsa_uses_core *core,
+                                         unsigned place);
+
+/* Ends the thread and the session. Its uses wait again. core->stopping is set.
+ * Without the lock. NULL: does nothing. */
+void warprsa_use_host_stop(warprsa_use_host *host);
+
+/* ---- With the lock held ---- */
+
+/* Has that idle host take what waits which has least to do. */
+void warprsa_use_hosts_wake(warprsa_uses_core *core);
+
+/* The same of all idle hosts: some of them may not have the uses. */
+void warprsa_use_hosts_wake_all(warprsa_uses_core *core);
+
+/* Whether each host that there is has refused a use. */
+bool warprsa_use_is_refused(const warprsa_remote_use *use);
+
+/* The list of hosts has changed. */
+void warprsa_use_host_look(warprsa_use_host *host);
+
+/* If the host has not answered a use that was sent before `before_ns`, and
+ * another host takes some now: lets all such uses wait again, and gives the
+ * host no more until it has answered something. */
+void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t before_ns);
+
+/* Tells the host that a key goes. */
+void warprsa_use_host_unload(warprsa_use_host *host,
+                             const warprsa_use_key *key);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Results of GPU hosts; see use_results.h.
+ */
+#include "batching/remote/uses/use_results.h"
+
+#include <string.h>
+
+#include "batching/vault/padding.h"
+#include "batching/vault/vault_key.h"
+
+/* Whether an answer may have this length. */
+static bool is_length(const warprsa_use_task *task, unsigned bytes)
+{
+    const unsigned size = warprsa_vault_key_modulus_bytes(task->key);
+
+    if (task->use->operation == WARPRSA_USE_SIGN ||
+        task->use->padding == WARPRSA_PADDING_NONE)
+        return bytes == size;
+    if (task->use->padding == WARPRSA_PADDING_TLS)
+        return bytes == WARPRSA_TLS_SECRET_BYTES;
+    return bytes <= size;
+}
+
+static warprsa_use_verdict take_answer(warprsa_use_task *task,
+                                       const warprsa_remote_result *result)
+{
+    if (!is_length(task, result->bytes))
+        return WARPRSA_USE_BREACH;
+    if (result->bytes > 0)
+        memcpy(task->answer, result->output, result->bytes);
+    task->length = result->bytes;
+    task->has_answer = true;
+    return WARPRSA_USE_ENDS;
+}
+
+static warprsa_use_verdict take_denial(warprsa_use_task *task,
+                                       warprsa_denial denial)
+{
+    if (denial == WARPRSA_DENIED_NO_KEY)
+        return WARPRSA_USE_NO_KEY;
+    /* A host of a later version may have reasons that nobody here has words
+     * for. */
+    task->denial = denial > WARPRSA_ALLOWED && denial < WARPRSA_DENIALS
+                       ? denial
+                       : WARPRSA_DENIED_OPERATION;
+    return WARPRSA_USE_ENDS;
+}
+
+static warprsa_use_verdict judge(warprsa_use_task *task,
+                                 const warprsa_remote_result *result)
+{
+    switch (result->status) {
+    case WARPRSA_REMOTE_OK:
+        return take_answer(task, result);
+    case WARPRSA_REMOTE_INVALID:
+        task->errors = result->errors;
+        return WARPRSA_USE_ENDS;
+    case WARPRSA_REMOTE_DENIED:
+        return take_denial(task, result->denial);
+    case WARPRSA_REMOTE_UNSUPPORTED:
+        return WARPRSA_USE_NO_KEY;
+    case WARPRSA_REMOTE_FAILED:
+        return WARPRSA_USE_LEAVES;
+    default:
+        return WARPRSA_USE_MOVES;
+    }
+}
+
+static void throw_away(warprsa_judged_use *one)
+{
+    warprsa_use_task *task = one->use->task;
+
+    explicit_bzero(task->answer, warprsa_vault_key_modulus_bytes(task->key));
+    task->length = 0;
+    task->has_answer = false;
+    one->verdict = WARPRSA_USE_WRONG;
+}
+
+static bool is_signature(const warprsa_judged_use *one)
+{
+    return one->verdict == WARPRSA_USE_ENDS && one->use->task->has_answer &&
+           one->use->task->use->operation == WARPRSA_USE_SIGN;
+}
+
+/* Whether it is known to which number the signature is raised: not of PSS,
+ * whose salt the host has chosen. */
+static bool has_number(const warprsa_judged_use *one)
+{
+    return one->use->key->verify != NULL &&
+           one->use->task->use->padding != WARPRSA_PADDING_PSS;
+}
+
+/* Checks signatures eight at a time, which are of one size class. */
+static void check_numbers(warprsa_judged_use *judged, size_t count, int size)
+{
+    warprsa_verify_batch batch = {0};
+    warprsa_task tasks[WARPRSA_REMOTE_BATCH_MAX];
+    warprsa_judged_use *of[WARPRSA_REMOTE_BATCH_MAX];
+    size_t used = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const warprsa_use_task *task = NULL;
+
+        if (!is_signature(&judged[i]) || !has_number(&judged[i]) ||
+            judged[i].use->key->size != size)
+            continue;
+        task = judged[i].use->task;
+        of[used] = &judged[i];
+        tasks[used] = (warprsa_task){.input = task->number,
+                                     .output = task->answer,
+                                     .status = WARPRSA_OK};
+        warprsa_verify_add(&batch, judged[i].use->key->verify, &tasks[used++]);
+    }
+    warprsa_verify_end(&batch);
+    for (size_t i = 0; i < used; i++)
+        if (tasks[i].status != WARPRSA_OK)
+            throw_away(of[i]);
+}
+
+static void check(warprsa_judged_use *judged, size_t count)
+{
+    uint32_t sizes = 0; /* a bit for each class */
+
+    for (size_t i = 0; i < count; i++) {
+        const warprsa_use_task *task = judged[i].use->task;
+
+        if (!is_signature(&judged[i]))
+            continue;
+        if (has_number(&judged[i]))
+            sizes |= UINT32_C(1) << judged[i].use->key->size;
+        else if (!warprsa_padding_verify(task->key->padding, task->use,
+                                         task->input, task->answer))
+            throw_away(&judged[i]);
+    }
+    for (int size = 0; size < WARPRSA_CLASSES; size++)
+        if ((sizes & UINT32_C(1) << size) != 0)
+            check_numbers(judged, count, size);
+}
+
+void warprsa_use_results_judge(warprsa_judged_use *judged, size_t count,
+                               bool verify)
+{
+    for (size_t i = 0; i < count; i++)
+        judged[i].verdict = judge(judged[i].use->task, judged[i].result);
+    if (verify)
+        check(judged, count);
+}

@@ -1,0 +1,72 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Public keys that keys.conf has; see remote_key.h.
+ */
+#include "batching/vault/remote_key.h"
+
+#include <string.h>
+
+#include <openssl/err.h>
+#include <openssl/x509.h>
+
+enum {
+    /* Base64 has four characters for three bytes. */
+    BASE64_MAX = (WARPRSA_REMOTE_KEY_SPKI_BYTES + 2) / 3 * 4,
+};
+
+EVP_PKEY *warprsa_remote_key_public(OSSL_LIB_CTX *libctx, const uint8_t *spki,
+                                    size_t bytes)
+{
+    const unsigned char *at = spki;
+    EVP_PKEY *key = bytes <= WARPRSA_REMOTE_KEY_SPKI_BYTES
+                        ? d2i_PUBKEY_ex(NULL, &at, (long)bytes, libctx, NULL)
+                        : NULL;
+    int bits = 0;
+
+    if (key != NULL &&
+        (EVP_PKEY_is_a(key, "RSA") || EVP_PKEY_is_a(key, "RSA-PSS")) &&
+        at == spki + bytes)
+        bits = EVP_PKEY_get_bits(key);
+    ERR_clear_error();
+    if (bits >= WARPRSA_REMOTE_KEY_BITS_MIN &&
+        bits <= WARPRSA_REMOTE_KEY_BITS_MAX)
+        return key;
+    EVP_PKEY_free(key);
+    return NULL;
+}
+
+/* EVP_DecodeBlock() takes some things that are no base64, and counts the
+ * padding's bytes: what comes out is encoded again, and must be the same. */
+static size_t decode(uint8_t *to, const char *base64, size_t length)
+{
+    unsigned char padded[BASE64_MAX + 1], again[BASE64_MAX + 1];
+    size_t bytes = 0, padding = 0;
+
+    if (length == 0 || length > BASE64_MAX || length % 4 != 0)
+        return 0;
+    while (padding < 2 && base64[length - 1 - padding] == '=')
+        padding++;
+    if (EVP_DecodeBlock(padded, (const unsigned char *)base64, (int)length) !=
+        (int)(length / 4 * 3))
+        return 0;
+    bytes = length / 4 * 3 - padding;
+    if (bytes > WARPRSA_REMOTE_KEY_SPKI_BYTES ||
+        EVP_EncodeBlock(again, padded, (int)bytes) != (int)length ||
+        memcmp(again, base64, length) != 0)
+        return 0;
+    memcpy(to, padded, bytes);
+    return bytes;
+}
+
+bool warprsa_remote_key_decode(warprsa_remote_key *key, const char *base64,
+                               size_t length)
+{
+    EVP_PKEY *public = NULL;
+
+    memset(key->spki, 0, sizeof(key->spki));
+    key->spki_bytes = (uint32_t)decode(key->spki, base64, length);
+    public = warprsa_remote_key_public(NULL, key->spki, key->spki_bytes);
+    EVP_PKEY_free(public);
+    return public != NULL;
+}
