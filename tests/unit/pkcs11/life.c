@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The life of the PKCS #11 module: arguments of C_Initialize, interfaces, forks,
- * C_Finalize while operations are under way, and a daemon that goes away.
+ * The life of the PKCS #11 module: arguments of C_Initialize, interfaces,
+ * forks, C_Finalize while operations are under way, and a daemon that goes
+ * away.
  */
 #include "tests/unit/support/token_support.h"
 

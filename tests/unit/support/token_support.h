@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the tests of the PKCS #11 module share: the module as it is built, loaded
- * as programs load it, and a real warprsad on the host engine with three keys.
+ * What the tests of the PKCS #11 module share: the module as it is built,
+ * loaded as programs load it, and a real warprsad on the host engine with three
+ * keys.
  *
  *   www  RSA-2048, with a certificate that `authority` has signed: signs with
  *        PKCS #1 and PSS and any digest; decrypts PKCS #1 and OAEP
