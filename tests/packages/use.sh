@@ -34,7 +34,8 @@ install_from_here() { # PACKAGE...
 }
 
 install_all() {
-    install_from_here "$provider" warprsa-tools warprsad warprsad-remote
+    install_from_here "$provider" warprsa-tools warprsad warprsad-remote \
+        warprsa-pkcs11
     [ -z "$cuda" ] || install_from_here "$cuda"
 }
 
@@ -57,7 +58,7 @@ check_sizes() {
 
 purge_all() {
     apt-get purge -q -y "$provider" warprsa-tools warprsad \
-        warprsad-remote ${cuda:+"$cuda"}
+        warprsad-remote warprsa-pkcs11 ${cuda:+"$cuda"}
 }
 
 # start NAME COMMAND...: as the user of the service; its process is $started then.
@@ -158,6 +159,11 @@ signs gpu_2048=1
 warprsa-stat "$daemon" | grep 'gpu_2048  *[1-9]'
 warprsa-configure status
 stop daemon "$daemon"
+
+# The PKCS #11 module has its libcrypto inside, and p11-kit finds it.
+set -- /usr/lib/*/pkcs11/warprsa-pkcs11.so
+! ldd "$1" | grep libcrypto || fail "$1 is linked with the shared libcrypto"
+grep 'warprsa-pkcs11.so' /usr/share/p11-kit/modules/warprsa.module
 
 # warprsad has nothing of the network. One host computes for another.
 ! ldd /usr/sbin/warprsad | grep -E 'libnghttp2|libssl' ||

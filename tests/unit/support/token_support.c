@@ -200,15 +200,6 @@ void test_token_stop_daemon(void)
     assert_int_equal(waitpid(daemon_pid, NULL, 0), daemon_pid);
 }
 
-void test_token_freeze(bool frozen)
-{
-    char command[64];
-
-    snprintf(command, sizeof(command), "pkill -%s -P %d",
-             frozen ? "STOP" : "CONT", (int)daemon_pid);
-    assert_int_equal(system(command), 0);
-}
-
 static void reload_until(const char *what)
 {
     const unsigned before = log_count(what);

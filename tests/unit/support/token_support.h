@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the tests of the PKCS #11 module share: the module as it is built, loaded
- * as programs load it, and a real warprsad on the host engine with three keys.
+ * What the tests of the PKCS #11 module share: the module as it is built,
+ * loaded as programs load it, and a real warprsad on the host engine with three
+ * keys.
  *
  *   www  RSA-2048, with a certificate that `authority` has signed: signs with
  *        PKCS #1 and PSS and any digest; decrypts PKCS #1 and OAEP
@@ -15,8 +16,6 @@
 #define WARPRSA_TESTS_UNIT_SUPPORT_TOKEN_SUPPORT_H
 
 #include "tests/unit/support/wait_until.h"
-
-#include <stdbool.h>
 
 #include <openssl/evp.h>
 #include <openssl/x509.h>
@@ -48,9 +47,6 @@ CK_C_INITIALIZE_ARGS *test_token_arguments(unsigned deadline_ms);
 /* warprsad ends, and another one starts. */
 void test_token_stop_daemon(void);
 void test_token_start_daemon(void);
-
-/* Stops the serving process where it is, and lets it go on. */
-void test_token_freeze(bool frozen);
 
 /* Adds a key to the vault, or removes it, and waits until it is told. */
 void test_token_add_key(const char *name, EVP_PKEY *key);
