@@ -54,15 +54,16 @@ static bool is_mine(const warprsa_library *library)
 
 warprsa_library *warprsa_library_enter(void)
 {
-    warprsa_library *library = atomic_load(&current);
     atomic_uint *callers = &shards[warprsa_thread_shard()].callers;
+    warprsa_library *library = NULL;
 
-    if (!is_mine(library))
+    if (atomic_load(&current) == NULL)
         return NULL;
+    (void)warprsa_fork_generation(); /* may set the counts to 0 */
     /* Either close() sees this caller, or this caller sees that it closes. */
     atomic_fetch_add(callers, 1);
     library = atomic_load(&current);
-    if (library != NULL)
+    if (is_mine(library))
         return library;
     atomic_fetch_sub(callers, 1);
     return NULL;
@@ -192,12 +193,14 @@ CK_RV warprsa_library_open(const warprsa_token_settings *settings)
 
 CK_RV warprsa_library_close(void)
 {
-    warprsa_library *library = atomic_load(&current);
+    warprsa_library *library = NULL;
 
-    if (!is_mine(library))
+    if (atomic_load(&current) == NULL)
         return CKR_CRYPTOKI_NOT_INITIALIZED;
+    (void)warprsa_fork_generation(); /* may make the lock a free one */
     pthread_mutex_lock(&open_lock);
-    library = atomic_exchange(&current, NULL);
+    if (is_mine(atomic_load(&current)))
+        library = atomic_exchange(&current, NULL);
     if (library != NULL) {
         wait_for_callers();
         if (library->parent != NULL)

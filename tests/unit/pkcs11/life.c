@@ -18,6 +18,8 @@
 enum {
     SHORT_MS = 200,
     PATIENT_MS = 600000,
+    THREADS = 4,
+    ROUNDS = 100,
 };
 
 static CK_RV lock(void *mutex)
@@ -261,6 +263,44 @@ TEST_IN(finalized_under_way, test_token_begin, NULL)
     assert_int_equal(token.p11->C_Finalize(NULL), CKR_OK);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(s.last, CKR_CRYPTOKI_NOT_INITIALIZED);
+}
+
+/* Threads that initialise, call and finalize as they like see errors alone. */
+static void *come_and_go(void *arg)
+{
+    CK_SESSION_HANDLE session;
+    CK_INFO info;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        CK_RV rv = token.p11->C_Initialize(arg);
+
+        if (rv != CKR_OK && rv != CKR_CRYPTOKI_ALREADY_INITIALIZED)
+            return arg;
+        (void)token.p11->C_GetInfo(&info);
+        (void)token.p11->C_OpenSession(0, CKF_SERIAL_SESSION, NULL, NULL,
+                                       &session);
+        rv = token.p11->C_Finalize(NULL);
+        if (rv != CKR_OK && rv != CKR_CRYPTOKI_NOT_INITIALIZED)
+            return arg;
+    }
+    return NULL;
+}
+
+TEST(threads_that_come_and_go)
+{
+    CK_C_INITIALIZE_ARGS *arguments = test_token_arguments(PATIENT_MS);
+    pthread_t threads[THREADS];
+
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, come_and_go, arguments), 0);
+    for (unsigned i = 0; i < THREADS; i++) {
+        void *failed = NULL;
+
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+    }
+    assert_int_equal(token.p11->C_Finalize(NULL), CKR_CRYPTOKI_NOT_INITIALIZED);
 }
 
 TEST_IN(sessions_closed_under_way, test_token_begin, test_token_end)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Signatures and decryption by the PKCS #11 module, mechanism by mechanism,
- * with libcrypto as the oracle: it verifies what the token signs, and encrypts what
- * the token decrypts; and what libcrypto signs the token verifies.
+ * with libcrypto as the oracle: it verifies what the token signs, and encrypts
+ * what the token decrypts; and what libcrypto signs the token verifies.
  */
 #include "tests/unit/support/token_support.h"
 
