@@ -5,30 +5,16 @@
  */
 #include "batching/daemon/process/restarts.h"
 
-/* How much of `count` is over what is free. */
-static unsigned excess(unsigned count, unsigned free)
+unsigned warprsa_restarts_pause_s(warprsa_restarts *restarts, uint64_t ready_ms)
 {
-    return count > free ? count - free : 0;
-}
+    unsigned loop = 0;
 
-/* 0, 1, 2, 4, ... */
-static unsigned doubled(unsigned times)
-{
-    if (times == 0)
+    if (ready_ms >= WARPRSA_RESTARTS_HEALTHY_MS)
+        restarts->ends = 0;
+    if (restarts->ends < UINT32_MAX)
+        restarts->ends++;
+    if (restarts->ends <= WARPRSA_RESTARTS_AT_ONCE)
         return 0;
-    return times > 5 ? WARPRSA_RESTARTS_PAUSE_MAX_S : 1u << (times - 1);
-}
-
-unsigned warprsa_restarts_pause_s(warprsa_restarts *restarts, bool was_ready,
-                                  uint64_t ready_ms)
-{
-    unsigned loop = 0, never_ready = 0;
-
-    if (was_ready && ready_ms >= WARPRSA_RESTARTS_HEALTHY_MS)
-        *restarts = (warprsa_restarts){0};
-    restarts->ends++;
-    restarts->unready = was_ready ? 0 : restarts->unready + 1;
-    loop = excess(restarts->ends, WARPRSA_RESTARTS_AT_ONCE);
-    never_ready = excess(restarts->unready, 1);
-    return doubled(loop > never_ready ? loop : never_ready);
+    loop = restarts->ends - WARPRSA_RESTARTS_AT_ONCE;
+    return loop > 5 ? WARPRSA_RESTARTS_PAUSE_MAX_S : 1u << (loop - 1);
 }

@@ -107,10 +107,9 @@ _Noreturn static void serve(const supervisor *s, pid_t parent,
 static uint64_t next_start(supervisor *s)
 {
     const uint64_t now_ns = warprsa_clock_ns();
-    const bool was_ready = s->ready_ns != 0;
-    const unsigned pause_s = warprsa_restarts_pause_s(
-        &s->restarts, was_ready,
-        was_ready ? (now_ns - s->ready_ns) / WARPRSA_NS_PER_MS : 0);
+    const uint64_t ready_ns = s->ready_ns == 0 ? 0 : now_ns - s->ready_ns;
+    const unsigned pause_s =
+        warprsa_restarts_pause_s(&s->restarts, ready_ns / WARPRSA_NS_PER_MS);
 
     return now_ns + pause_s * WARPRSA_NS_PER_SEC;
 }

@@ -67,10 +67,10 @@ typedef struct warprsa_supervisor_config {
  *
  * Another one is started when one ends: at once, or after a pause if they end
  * again and again (restarts.h). During a pause whoever connects is turned
- * away. If a serving process ends before one
- * has ever been ready, the daemon ends. A serving process never outlives the
- * supervisor, even if the supervisor is killed. systemd gets reports
- * (systemd.h). To be called once, by a process of one thread.
+ * away. If a serving process ends before one has ever been ready, the daemon
+ * ends. A serving process never outlives the supervisor, even if the supervisor
+ * is killed. systemd gets reports (systemd.h). To be called once, by a process
+ * of one thread.
  */
 int warprsa_supervise(const warprsa_supervisor_config *config);
 

@@ -8,8 +8,8 @@
 #include "batching/daemon/process/restarts.h"
 
 enum {
-    UNREADY = -1,
-    SOON = 0,
+    UNREADY = 0,
+    SOON = 1,
     LATE = WARPRSA_RESTARTS_HEALTHY_MS - 1,
     HEALTHY = WARPRSA_RESTARTS_HEALTHY_MS,
 };
@@ -19,7 +19,7 @@ typedef struct story {
     const char *of;
     struct {
         unsigned times;
-        int ready_ms; /* UNREADY: it never was */
+        uint64_t ready_ms; /* UNREADY: it never was */
         unsigned pause_s[8];
     } then[8];
 } story;
@@ -32,24 +32,14 @@ static const story stories[] = {
       {9, SOON, {0}},
       {1, SOON, {1}}}},
     {"each was ready for a minute",
-     {{100, HEALTHY, {0}}, {1, INT32_MAX, {0}}, {1, SOON, {0}}}},
+     {{100, HEALTHY, {0}}, {1, UINT64_MAX, {0}}, {1, SOON, {0}}}},
     {"none is ready",
-     {{8, UNREADY, {0, 1, 2, 4, 8, 16, 30, 30}},
-      {1, UNREADY, {30}},
+     {{10, UNREADY, {0}},
+      {7, UNREADY, {1, 2, 4, 8, 16, 30, 30}},
       {1, HEALTHY, {0}},
-      {2, UNREADY, {0, 1}}}},
-    {"one that was ready ends a row of those that were not",
-     {{3, UNREADY, {0, 1, 2}},
-      {1, SOON, {0}},
-      {3, UNREADY, {0, 1, 2}},
-      {1, SOON, {0}},
-      {2, SOON, {0}},
-      {2, SOON, {1, 2}}}},
-    {"the longer of both pauses counts",
-     {{9, SOON, {0}},
-      {3, UNREADY, {0, 1, 2}},
-      {1, SOON, {4}},
-      {1, UNREADY, {8}}}},
+      {2, UNREADY, {0}}}},
+    {"one that was ready for a short time ends no row of those that were not",
+     {{9, UNREADY, {0}}, {1, SOON, {0}}, {2, UNREADY, {1, 2}}}},
 };
 
 TEST(a_pause_follows_a_loop_alone)
@@ -59,10 +49,8 @@ TEST(a_pause_follows_a_loop_alone)
 
         for (unsigned j = 0; stories[i].then[j].times > 0; j++)
             for (unsigned k = 0; k < stories[i].then[j].times; k++) {
-                const int ready_ms = stories[i].then[j].ready_ms;
                 const unsigned pause_s = warprsa_restarts_pause_s(
-                    &restarts, ready_ms != UNREADY,
-                    ready_ms == UNREADY ? 0 : (uint64_t)ready_ms);
+                    &restarts, stories[i].then[j].ready_ms);
                 const unsigned expected =
                     k < 8 ? stories[i].then[j].pause_s[k] : 0;
 
@@ -76,13 +64,11 @@ TEST(a_pause_follows_a_loop_alone)
 /* However many have ended. */
 TEST(counts_that_are_large)
 {
-    warprsa_restarts restarts = {.ends = 1u << 31, .unready = 1u << 31};
+    warprsa_restarts restarts = {.ends = UINT32_MAX};
 
-    assert_int_equal(warprsa_restarts_pause_s(&restarts, false, 0),
+    assert_int_equal(warprsa_restarts_pause_s(&restarts, UNREADY),
                      WARPRSA_RESTARTS_PAUSE_MAX_S);
-    assert_int_equal(warprsa_restarts_pause_s(&restarts, true, SOON),
-                     WARPRSA_RESTARTS_PAUSE_MAX_S);
-    assert_int_equal(warprsa_restarts_pause_s(&restarts, true, HEALTHY), 0);
+    assert_int_equal(warprsa_restarts_pause_s(&restarts, HEALTHY), 0);
 }
 
 RUN_TESTS(NULL, NULL)
