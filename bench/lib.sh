@@ -115,7 +115,7 @@ http {
     uwsgi_temp_path $work/uwsgi;
     scgi_temp_path $work/scgi;
     server {
-        listen 127.0.0.1:${port:?} ssl backlog=4096 reuseport;
+        listen 127.0.0.1:${port:?} ssl backlog=4096 deferred;
         ssl_certificate $1.crt;
         ssl_certificate_key $1.key;
         ssl_protocols TLSv1.2 TLSv1.3;
