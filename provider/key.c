@@ -42,6 +42,7 @@ static void free_ours(warprsa_rsa *ours)
         BN_BLINDING_free(atomic_load(&ours->blindings[i]));
     RSA_meth_free(ours->method);
     OPENSSL_free(ours->reference);
+    OPENSSL_free(ours->modulus);
     OPENSSL_free(ours);
 }
 
@@ -164,6 +165,12 @@ void warprsa_rsa_classify(RSA *rsa)
     ours->uses_mod_exp = uses_mod_exp(rsa);
     key = numbers_of(rsa);
     ours->size_class = key != NULL ? warprsa_key_class(key) : -1;
+    OPENSSL_free(ours->modulus);
+    ours->modulus =
+        ours->size_class < 0
+            ? NULL
+            : OPENSSL_memdup(key->n + sizeof(key->n) - key->modulus_bytes,
+                             key->modulus_bytes);
     OPENSSL_clear_free(key, sizeof(*key));
     /*
      * libcrypto keeps the unblinding factor of a thread's operation with the

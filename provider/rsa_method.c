@@ -337,10 +337,9 @@ static void count_if_mod_exp_unused(const RSA *rsa)
 static bool copy_number(uint8_t number[WARPRSA_MODULUS_BYTES_MAX], int length,
                         const unsigned char *from, const RSA *rsa)
 {
-    uint8_t n[WARPRSA_MODULUS_BYTES_MAX];
+    const uint8_t *n = warprsa_rsa_of(rsa)->modulus;
 
-    if (length != RSA_size(rsa) ||
-        BN_bn2binpad(RSA_get0_n(rsa), n, length) != length)
+    if (n == NULL || length != RSA_size(rsa))
         return false;
     memcpy(number, from, (size_t)length);
     return memcmp(number, n, (size_t)length) < 0;

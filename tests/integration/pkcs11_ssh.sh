@@ -37,7 +37,7 @@ sign() {
 }
 uses 1 sign
 ! ssh-keygen -Y verify -n file -I user@host -f allowed -s message.sig \
-    <allowed >keygen.log 2>&1 || fail "anything is verified"
+    <www.pub >keygen.log 2>&1 || fail "anything is verified"
 
 # The host key of a server; it ends after this connection (-d). The user need
 # not get in for it.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # keys.conf(5) has every word that the daemon takes in its rules, and no other.
-# The daemon takes the rules of the page, of the sample conf/keys.conf and of the
-# recipes in doc/vault.md as they stand, but for their users.
+# The daemon takes the rules of the page, of the sample conf/keys.conf, of the
+# recipes in doc/vault.md and of doc/remote.md as they stand, but for their users.
 . "$(dirname "$0")/lib.sh"
 . "$SOURCE_DIR/tests/integration/servers.sh"
 . "$SOURCE_DIR/tests/integration/vault.sh"
@@ -58,6 +58,8 @@ last="unlike-any-other user=$ME sign padding=none"
 { sed -n '/^\.nf/,/^\.fi/{s/\\-/-/g;/^\./d;p}' "$page" | grep ' padding=' &&
     echo "$last"; } | takes "$page" 5
 { sed 's/^#\([a-z]\)/\1/' "$SOURCE_DIR/conf/keys.conf" && echo "$last"; } |
-    takes conf/keys.conf 3
+    takes conf/keys.conf 4
 { sed -n 's/^    \(.* user=.* padding=\)/\1/p' "$SOURCE_DIR/doc/vault.md" &&
     echo "$last"; } | takes doc/vault.md 5
+{ sed -n 's/^    \(.* identity=.* padding=\)/\1/p' \
+    "$SOURCE_DIR/doc/remote.md" && echo "$last"; } | takes doc/remote.md 2

@@ -55,15 +55,9 @@ grep -q 'connected, 8 slots' daemon.log
 terminate "$daemon"
 
 for hidden in keys/host.key secrets/passphrase; do
-    ! timeout 60 "$BUILD_DIR/batching/remote/warprsad-remote" \
-        --engine="$ENGINE" --socket="$work/s" --keys-directory="$work/keys" \
-        --keys-rules="$work/keys.conf" \
-        --keys-passphrase-file="$work/secrets/passphrase" \
-        --tls-certificate="$work/host.pem" --tls-key="$work/$hidden" \
-        --tls-ca="$work/ca.pem" --remote-hosts=127.0.0.1:1 \
-        >refused.log 2>&1 || fail "it has read $hidden"
-    grep -q "$hidden.*Permission denied" refused.log ||
-        fail "$hidden: $(cat refused.log)"
+    start_with_key "$work/$hidden"
+    wait_for 60 grep -q "not opened.*$hidden: Permission denied" daemon.log
+    terminate "$daemon"
 done
 
 # Files that are not there can't be hidden: the daemon does not start.

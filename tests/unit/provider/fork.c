@@ -13,6 +13,7 @@
 #include "tests/unit/support/module_context.h"
 #include "tests/unit/support/provider_subject.h"
 #include "tests/unit/support/sanitizers.h"
+#include "tests/unit/support/vault_daemon.h"
 
 enum {
     JOBS = 16,
@@ -92,6 +93,8 @@ TEST(after_an_operation)
  * with their answers, in the child, which gets no answers, on the CPU. */
 TEST(with_jobs_under_way)
 {
+    /* The child asks the daemon again: nobody else has the key. */
+    const unsigned alone = vault_daemon_is_wanted() ? 0 : JOBS;
     static signing works[JOBS];
     uint64_t before = counter_of(subject, "warprsa-gpu");
     pid_t child = -1;
@@ -107,10 +110,10 @@ TEST(with_jobs_under_way)
             !signings_end(works, JOBS))
             status = WRONG_SIGNATURE;
         if (status == ALL_RIGHT &&
-            plain_counter_of(subject, "warprsa-cpu-error") != JOBS)
+            plain_counter_of(subject, "warprsa-cpu-error") != alone)
             status = WRONG_COUNTERS;
         if (status == ALL_RIGHT)
-            status = sign_in_child(1, 1, JOBS);
+            status = sign_in_child(1, 1 + JOBS - alone, alone);
         leave(status);
     }
     assert_all_right(child);

@@ -5,7 +5,8 @@
  * RSA Laboratories' for PKCS #1, as the package python3-cryptography-vectors
  * has them. Deterministic operations must give the published bytes. PSS
  * signatures depend on their salt, so there the private operation itself is
- * compared: the published signature must come out of the encoded message.
+ * compared: the published signature must come out of the encoded message. With
+ * WARPRSA_TEST_KEYS=vault all keys are references.
  */
 #include "tests/unit/support/unit_test.h"
 
@@ -16,6 +17,7 @@
 
 #include "tests/unit/support/module_context.h"
 #include "tests/unit/support/rsa_numbers.h"
+#include "tests/unit/support/vault_daemon.h"
 #include "tests/unit/support/vector_file.h"
 
 enum {
@@ -34,7 +36,8 @@ static unsigned expected; /* operations by the engine, over all vectors */
 
 typedef struct vector {
     rsa_numbers numbers;
-    EVP_PKEY *ours;   /* NULL: not imported yet */
+    EVP_PKEY *ours;        /* NULL: not imported yet */
+    unsigned vault_number; /* if it is a reference */
     EVP_PKEY *theirs; /* the same key in the context without the provider */
     char digest[16];
     char mgf1_digest[16];
@@ -52,6 +55,8 @@ static void from_hex(bytes *out, const char *hex)
 
 static void forget_key(vector *v)
 {
+    if (v->ours != NULL && vault_daemon_is_wanted())
+        vault_daemon_remove(v->vault_number);
     EVP_PKEY_free(v->ours);
     EVP_PKEY_free(v->theirs);
     v->ours = v->theirs = NULL;
@@ -66,8 +71,12 @@ static void import_key(vector *v)
         assert_true(rsa_numbers_factor(&v->numbers));
     if (BN_is_zero(v->numbers.value[NUMBER_DP]))
         assert_true(rsa_numbers_crt(&v->numbers));
-    v->ours = rsa_numbers_import(&v->numbers, module.libctx);
     v->theirs = rsa_numbers_import(&v->numbers, oracle);
+    if (vault_daemon_is_wanted())
+        v->ours =
+            vault_daemon_reference(module.libctx, v->theirs, &v->vault_number);
+    else
+        v->ours = rsa_numbers_import(&v->numbers, module.libctx);
     assert_non_null(v->ours);
     assert_non_null(v->theirs);
 }
@@ -358,6 +367,8 @@ TEST(oaep_other_digests)
 static int open_contexts(void **state)
 {
     oracle = OSSL_LIB_CTX_new();
+    if (vault_daemon_is_wanted())
+        vault_daemon_start();
     return oracle != NULL &&
                    module_context_open(&module, module_context_engine(), "")
                ? 0
@@ -374,6 +385,8 @@ TEST(all_by_the_engine)
     assert_int_equal(module_context_counter(&module, "cpu"), 0);
     assert_int_equal(module_context_counter(&module, "checks_failed"), 0);
     OSSL_LIB_CTX_free(oracle);
+    if (vault_daemon_is_wanted())
+        assert_int_equal(vault_daemon_stop(), 0);
 }
 
 int main(void)

@@ -36,6 +36,13 @@ fake_vault_state fake_vault = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static warprsa_vault vault;
 
+/* What is shown for a key in the place of rubbish; spki is NULL: nothing. */
+static struct published {
+    const uint8_t *spki;
+    size_t spki_bytes;
+    const char *pem;
+} published[FAKE_VAULT_KEYS];
+
 void fake_vault_spki(unsigned i, uint8_t spki[WARPRSA_KEY_SPKI_BYTES])
 {
     memset(spki, 0x5a, WARPRSA_KEY_SPKI_BYTES);
@@ -52,7 +59,9 @@ warprsa_vault *fake_vault_reset(unsigned count)
     fake_vault.denial = fake_vault.unknown_before = 0;
     fake_vault.compute_full = fake_vault.slow = fake_vault.bad = false;
     fake_vault.empty = false;
+    fake_vault.all_rights = false;
     fake_vault.certificates = fake_vault.edition = 0;
+    memset(published, 0, sizeof(published));
     fake_vault.editions_left = 0;
     fake_vault.partial = false;
     fake_vault.uses = fake_vault.denials = fake_vault.late = 0;
@@ -72,6 +81,12 @@ warprsa_vault *fake_vault_reset(unsigned count)
         key->numbers = fake_key(WARPRSA_CLASS_1024, 1000 + i);
     }
     return &vault;
+}
+
+void fake_vault_publish(unsigned i, const uint8_t *spki, size_t spki_bytes,
+                        const char *pem)
+{
+    published[i] = (struct published){spki, spki_bytes, pem};
 }
 
 void fake_vault_remove(unsigned i)
@@ -193,7 +208,9 @@ void warprsa_vault_rights(warprsa_vault_key *key,
                           const warprsa_vault_user *user,
                           warprsa_key_rights *rights)
 {
-    memset(rights, 0, sizeof(*rights));
+    memset(rights, fake_vault.all_rights ? 0xff : 0, sizeof(*rights));
+    if (fake_vault.all_rights)
+        return;
     rights->operations = 1u << WARPRSA_USE_SIGN;
     rights->paddings[WARPRSA_USE_SIGN] = 1u << WARPRSA_PADDING_PSS;
     rights->digests[WARPRSA_USE_SIGN][WARPRSA_PADDING_PSS] = key->number;
@@ -207,7 +224,9 @@ char fake_vault_certificate(unsigned i, unsigned edition, size_t at)
 size_t warprsa_vault_key_certificates(warprsa_vault_key *key, size_t offset,
                                       char *pem, size_t size, uint32_t *edition)
 {
-    const size_t bytes = fake_vault.certificates;
+    const char *shown = published[key->number].pem;
+    const size_t bytes =
+        shown != NULL ? strlen(shown) : fake_vault.certificates;
 
     if (fake_vault.editions_left > 0) {
         fake_vault.editions_left--;
@@ -215,7 +234,9 @@ size_t warprsa_vault_key_certificates(warprsa_vault_key *key, size_t offset,
     }
     *edition = fake_vault.edition;
     for (size_t at = offset; at < bytes && at - offset < size; at++)
-        pem[at - offset] = fake_vault_certificate(key->number, *edition, at);
+        pem[at - offset] =
+            shown != NULL ? shown[at]
+                          : fake_vault_certificate(key->number, *edition, at);
     return bytes;
 }
 
@@ -248,6 +269,10 @@ unsigned warprsa_vault_key_modulus_bytes(const warprsa_vault_key *key)
 const uint8_t *warprsa_vault_key_spki(const warprsa_vault_key *key,
                                       size_t *bytes)
 {
+    if (published[key->number].spki != NULL) {
+        *bytes = published[key->number].spki_bytes;
+        return published[key->number].spki;
+    }
     *bytes = sizeof(key->spki);
     return key->spki;
 }

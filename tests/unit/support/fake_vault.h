@@ -31,6 +31,7 @@ typedef struct fake_vault_state {
     atomic_bool slow;           /* no finish() is quick */
     atomic_bool bad;            /* encode() and finish() fail */
     atomic_bool empty;          /* it has taken no reading yet */
+    atomic_bool all_rights;     /* every user may do anything */
     atomic_uint certificates;   /* bytes of each key's */
     atomic_uint edition;        /* of them */
     atomic_uint editions_left;  /* next questions that each change it */
@@ -59,6 +60,11 @@ unsigned fake_vault_removed_references(void);
 
 /* References that anybody has, to any key. */
 unsigned fake_vault_references(void);
+
+/* Shows this SubjectPublicKeyInfo and these certificates for key number i,
+ * until the vault is reset; both stay the caller's. */
+void fake_vault_publish(unsigned i, const uint8_t *spki, size_t spki_bytes,
+                        const char *pem);
 
 /* Byte number `at` of the certificates of key number i. */
 char fake_vault_certificate(unsigned i, unsigned edition, size_t at);

@@ -10,15 +10,31 @@
 #include <sys/wait.h>
 
 #include "tests/unit/support/sanitizers.h"
+#include "tests/unit/support/vault_daemon.h"
 
 EVP_PKEY *oracle_key;
 OSSL_LIB_CTX *subject;
 EVP_PKEY *subject_key;
 
+static bool is_in_vault;
+static unsigned vault_number;
+
+/* The key in the subject: a copy, or a reference. */
+static EVP_PKEY *key_of_subject(void)
+{
+    if (!vault_daemon_is_wanted())
+        return key_in(subject, oracle_key);
+    if (is_in_vault)
+        return vault_daemon_load(subject, vault_number);
+    is_in_vault = true;
+    return vault_daemon_reference(subject, oracle_key, &vault_number);
+}
+
 void subject_set(OSSL_LIB_CTX *libctx)
 {
     subject = libctx;
-    subject_key = key_in(libctx, oracle_key);
+    subject_key = key_of_subject();
+    assert_non_null(subject_key);
 }
 
 void subject_free(void)
@@ -31,6 +47,8 @@ void subject_free(void)
 
 int host_subject_setup(void **state)
 {
+    if (vault_daemon_is_wanted())
+        vault_daemon_start();
     oracle_key = key_make(NULL, "RSA", 1024, 2);
     subject_set(subject_open(*state != NULL ? *state : HOST_ENGINE));
     return 0;
@@ -40,7 +58,8 @@ int host_subject_teardown(void **state)
 {
     subject_free();
     EVP_PKEY_free(oracle_key);
-    return 0;
+    is_in_vault = false;
+    return vault_daemon_is_wanted() ? vault_daemon_stop() : 0;
 }
 
 int sign_job(void *arg)

@@ -21,7 +21,7 @@
 #include "tests/unit/support/emulator.h"
 #include "tests/unit/support/wait_until.h"
 
-static char directory[] = "/tmp/warprsa-vault.XXXXXX";
+static char directory[64];
 static char socket_path[64], log_path[64];
 static pid_t daemon_pid;
 static unsigned keys;
@@ -77,8 +77,16 @@ static bool is_logged(const char *text)
     return found;
 }
 
+bool vault_daemon_is_wanted(void)
+{
+    const char *keys_are = getenv("WARPRSA_TEST_KEYS");
+
+    return keys_are != NULL && strcmp(keys_are, "vault") == 0;
+}
+
 void vault_daemon_start(void)
 {
+    strcpy(directory, "/tmp/warprsa-vault.XXXXXX");
     assert_non_null(mkdtemp(directory));
     snprintf(socket_path, sizeof(socket_path), "%s/socket", directory);
     snprintf(log_path, sizeof(log_path), "%s/log", directory);
@@ -114,14 +122,14 @@ static void write_key(const char *name, EVP_PKEY *key)
     assert_int_equal(rename(part, path), 0);
 }
 
-static EVP_PKEY *load(OSSL_LIB_CTX *libctx, const char *name)
+EVP_PKEY *vault_daemon_load(OSSL_LIB_CTX *libctx, unsigned number)
 {
     char uri[128];
     OSSL_STORE_CTX *store = NULL;
     OSSL_STORE_INFO *info = NULL;
     EVP_PKEY *key = NULL;
 
-    snprintf(uri, sizeof(uri), "warprsa:%s?socket=%s", name, socket_path);
+    snprintf(uri, sizeof(uri), "warprsa:key%u?socket=%s", number, socket_path);
     store = OSSL_STORE_open_ex(uri, libctx, NULL, NULL, NULL, NULL, NULL, NULL);
     assert_non_null(store);
     info = OSSL_STORE_load(store);
@@ -145,7 +153,7 @@ EVP_PKEY *vault_daemon_reference(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
     write_key(name, key);
     assert_int_equal(kill(daemon_pid, SIGHUP), 0);
     WAIT_UNTIL(is_logged(added) || is_logged(refused));
-    return is_logged(added) ? load(libctx, name) : NULL;
+    return is_logged(added) ? vault_daemon_load(libctx, *number) : NULL;
 }
 
 void vault_daemon_remove(unsigned number)

@@ -7,7 +7,12 @@
 #ifndef WARPRSA_TESTS_UNIT_SUPPORT_VAULT_DAEMON_H
 #define WARPRSA_TESTS_UNIT_SUPPORT_VAULT_DAEMON_H
 
+#include <stdbool.h>
+
 #include <openssl/evp.h>
+
+/* Whether WARPRSA_TEST_KEYS=vault says that a test's keys are references. */
+bool vault_daemon_is_wanted(void);
 
 /* Starts the daemon, with the engine on the CPU and rules that allow this user
  * everything. One at a time. */
@@ -21,6 +26,9 @@ const char *vault_daemon_socket(void);
  * refuses the key, as it does one that it has. */
 EVP_PKEY *vault_daemon_reference(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
                                  unsigned *number);
+
+/* Loads one more reference to a key that the vault has. */
+EVP_PKEY *vault_daemon_load(OSSL_LIB_CTX *libctx, unsigned number);
 
 /* The key is gone when the next one is there. */
 void vault_daemon_remove(unsigned number);
