@@ -18,7 +18,8 @@ ssh-keygen -i -m PKCS8 -f www.pem >www.ssh
 grep -qxF "$(cut -d' ' -f1,2 www.ssh) www" keys.txt ||
     fail "not www: $(cat keys.txt)"
 
-ssh-agent -D -a "$work/agent" -P "$BUILD_DIR/*" >agent.log 2>&1 &
+# It looks at where links lead.
+ssh-agent -D -a "$work/agent" -P "$(realpath "$PKCS11")" >agent.log 2>&1 &
 servers+=("$!")
 export SSH_AUTH_SOCK=$work/agent
 wait_for 60 test -S "$work/agent"
