@@ -11,6 +11,7 @@
  */
 #include "tests/unit/support/daemon_support.h"
 
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -46,15 +47,33 @@ int __real_getsockopt(int fd, int level, int name, void *value,
 int __wrap_getsockopt(int fd, int level, int name, void *value,
                       socklen_t *length);
 
+/* The other end of the next connection; -1: nothing is sent there. */
+static atomic_int quick_fd = -1;
+
+/* Has the client ask for a key before the acceptor does anything more. */
+static void ask_quickly(void)
+{
+    const int fd = atomic_exchange(&quick_fd, -1);
+    warprsa_message question = {.type = WARPRSA_MESSAGE_LIST, .generation = 1};
+
+    if (fd >= 0)
+        (void)warprsa_message_send(fd, &question, NULL, 0);
+}
+
 /* The acceptor is the one that accepts. */
 int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *length,
                    int flags)
 {
+    int accepted;
+
     pthread_mutex_lock(&lock);
     thread = pthread_self();
     is_known = true;
     pthread_mutex_unlock(&lock);
-    return __real_accept4(fd, address, length, flags);
+    accepted = __real_accept4(fd, address, length, flags);
+    if (accepted >= 0)
+        ask_quickly();
+    return accepted;
 }
 
 int __wrap_epoll_wait(int epoll, struct epoll_event *events, int max,
@@ -254,6 +273,26 @@ TEST_IN(many_offers, setup, teardown)
     pthread_mutex_lock(&lock);
     assert_int_equal(most_left, 1);
     pthread_mutex_unlock(&lock);
+}
+
+/* The kernel names the sender of a message that comes before the acceptor has
+ * set anything on the connection. */
+TEST_IN(a_quick_question, setup, teardown)
+{
+    warprsa_key_message key;
+    int fd;
+
+    hold_it();
+    fd = connect_once();
+    assert_true(fd >= 0);
+    atomic_store(&quick_fd, fd);
+    let_go();
+    assert_true(becomes_readable(fd));
+    assert_int_equal(warprsa_key_message_receive(fd, &key), WARPRSA_RECEIVED);
+    assert_int_equal(key.type, WARPRSA_MESSAGE_KEY);
+    assert_int_equal(fake_vault.user.uid, getuid());
+    assert_int_equal(fake_vault.user.pid, getpid());
+    close(fd);
 }
 
 RUN_TESTS(NULL, NULL)
