@@ -165,7 +165,8 @@ static void send_remote_keys(reader *r, const warprsa_vault_files *files)
             continue;
         }
         r->record->remote = *remote;
-        (void)send_record(r, WARPRSA_RECORD_REMOTE_KEY);
+        if (send_record(r, WARPRSA_RECORD_REMOTE_KEY))
+            (void)send_record(r, WARPRSA_RECORD_SO_FAR);
     }
 }
 

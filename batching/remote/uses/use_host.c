@@ -65,7 +65,8 @@ struct warprsa_use_host {
 static bool takes_more(const warprsa_use_host *host)
 {
     return host->link != NULL && !host->lost && !host->draining &&
-           !host->silent && host->count < host->room;
+           !host->silent && host->count < host->room &&
+           warprsa_clock_ns() >= host->paused_until_ns;
 }
 
 /* Tells the host of a key, before the first operation with it. False: it knows
@@ -100,8 +101,9 @@ static void send_back(warprsa_use_host *host, warprsa_remote_use *use)
 
 /* Takes up to `most` uses that wait, and gives them numbers. */
 static unsigned take(warprsa_use_host *host, warprsa_remote_use **uses,
-                     unsigned most, uint64_t now_ns)
+                     unsigned most)
 {
+    const uint64_t now_ns = warprsa_clock_ns();
     unsigned count = 0;
 
     while (count < most && host->count < host->room) {
@@ -166,12 +168,9 @@ static bool send_uses(warprsa_use_host *host, warprsa_remote_use *const *uses,
 static bool send_some(warprsa_use_host *host)
 {
     warprsa_remote_use *uses[WARPRSA_REMOTE_BATCH_MAX];
-    const uint64_t now_ns = warprsa_clock_ns();
-    unsigned count = 0;
+    const unsigned count =
+        takes_more(host) ? take(host, uses, WARPRSA_REMOTE_BATCH_MAX) : 0;
 
-    if (!takes_more(host) || now_ns < host->paused_until_ns)
-        return false;
-    count = take(host, uses, WARPRSA_REMOTE_BATCH_MAX, now_ns);
     if (count == 0)
         return false;
     if (!send_uses(host, uses, count)) {
@@ -181,6 +180,21 @@ static bool send_some(warprsa_use_host *host)
     if (host->core->waiting.count > 0)
         warprsa_use_hosts_wake(host->core);
     return true;
+}
+
+void warprsa_use_host_unload(warprsa_use_host *host, const warprsa_use_key *key)
+{
+    enum {
+        ROOM = 32
+    };
+    uint8_t *to = NULL;
+
+    if (host->link == NULL || (key->told & UINT32_C(1) << host->place) == 0)
+        return;
+    to = warprsa_link_begin(host->link, ROOM);
+    if (to != NULL)
+        warprsa_link_end(
+            host->link, warprsa_remote_write_unload_key(to, ROOM, key->number));
 }
 
 /* ---- What the host sends; by the link's thread ---- */
@@ -347,13 +361,32 @@ static const char *take_results(warprsa_use_host *host,
     return strange != NULL ? strange : wrong;
 }
 
+/* A host that has no room for a key just now is told of it again with the next
+ * use. What else is wrong with a key shows in the operations. */
+static void take_key_loaded(warprsa_use_host *host,
+                            const warprsa_remote_response *r)
+{
+    warprsa_use_key *key = NULL;
+
+    if (r->status != WARPRSA_REMOTE_THROTTLED)
+        return;
+    pthread_mutex_lock(&host->core->lock);
+    key = warprsa_use_keys_number(&host->core->keys, r->key);
+    if (key != NULL) {
+        warprsa_use_host_unload(host, key);
+        key->told &= ~(UINT32_C(1) << host->place);
+    }
+    pthread_mutex_unlock(&host->core->lock);
+}
+
 static const char *take_response(void *arg, const warprsa_remote_response *r)
 {
     warprsa_use_host *host = arg;
 
-    /* What is wrong with a key shows in the operations. */
     if (r->kind == WARPRSA_REMOTE_RESULTS)
         return take_results(host, r);
+    if (r->kind == WARPRSA_REMOTE_KEY_LOADED)
+        take_key_loaded(host, r);
     if (r->kind == WARPRSA_REMOTE_DRAINING) {
         pthread_mutex_lock(&host->core->lock);
         host->draining = true;
@@ -392,19 +425,36 @@ static const warprsa_link_handlers handlers = {take_response, lose, is_trusted,
 
 /* ---- Sessions; by the host's own thread ---- */
 
-/* Makes room for as many uses as the host grants. False: no memory. */
+/* With the lock held: until there is a session, the host has room for no use,
+ * and an answer is to none. */
+static void take_room_away(warprsa_use_host *host)
+{
+    free(host->flight);
+    free(host->free_ids);
+    host->flight = NULL;
+    host->free_ids = NULL;
+    host->room = 0;
+}
+
+/* With the lock held: makes room for as many uses as the host grants. False: no
+ * memory. */
 static bool make_room(warprsa_use_host *host,
                       const warprsa_remote_welcome *welcome)
 {
-    host->keys_max = welcome->keys_max;
-    host->room = welcome->operations_max < FLIGHT_MAX ? welcome->operations_max
-                                                      : FLIGHT_MAX;
-    host->flight = calloc(host->room + 1, sizeof(*host->flight));
-    host->free_ids = calloc(host->room + 1, sizeof(*host->free_ids));
-    if (host->flight == NULL || host->free_ids == NULL)
+    const uint32_t room = welcome->operations_max < FLIGHT_MAX
+                              ? welcome->operations_max
+                              : FLIGHT_MAX;
+
+    host->flight = calloc(room + 1, sizeof(*host->flight));
+    host->free_ids = calloc(room + 1, sizeof(*host->free_ids));
+    if (host->flight == NULL || host->free_ids == NULL) {
+        take_room_away(host);
         return false;
-    for (uint32_t i = 0; i < host->room; i++)
+    }
+    for (uint32_t i = 0; i < room; i++)
         host->free_ids[i] = i;
+    host->room = room;
+    host->keys_max = welcome->keys_max;
     return true;
 }
 
@@ -462,12 +512,9 @@ static void close_session(warprsa_use_host *host)
         else
             send_back(host, use);
     }
+    take_room_away(host);
     warprsa_use_hosts_wake_all(core);
     pthread_mutex_unlock(&core->lock);
-    free(host->flight);
-    free(host->free_ids);
-    host->flight = NULL;
-    host->free_ids = NULL;
 }
 
 static bool is_same(const warprsa_address *a, const warprsa_address *b)
@@ -716,19 +763,4 @@ void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t before_ns)
         if (use->task != NULL)
             copy_back(host, use);
     warprsa_use_hosts_wake_all(host->core);
-}
-
-void warprsa_use_host_unload(warprsa_use_host *host, const warprsa_use_key *key)
-{
-    enum {
-        ROOM = 32
-    };
-    uint8_t *to = NULL;
-
-    if (host->link == NULL || (key->told & UINT32_C(1) << host->place) == 0)
-        return;
-    to = warprsa_link_begin(host->link, ROOM);
-    if (to != NULL)
-        warprsa_link_end(
-            host->link, warprsa_remote_write_unload_key(to, ROOM, key->number));
 }

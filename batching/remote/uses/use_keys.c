@@ -117,6 +117,18 @@ warprsa_use_key *warprsa_use_keys_next_removed(const warprsa_use_keys *keys)
     return NULL;
 }
 
+warprsa_use_key *warprsa_use_keys_number(const warprsa_use_keys *keys,
+                                         uint32_t number)
+{
+    warprsa_use_key *key = NULL;
+
+    for (unsigned i = 0; i < WARPRSA_USE_KEY_BUCKETS; i++)
+        LIST_FOREACH (key, &keys->buckets[i], bucket)
+            if (key->number == number)
+                return key;
+    return NULL;
+}
+
 void warprsa_use_keys_release(warprsa_use_keys *keys, warprsa_use_key *key)
 {
     LIST_REMOVE(key, bucket);

@@ -57,6 +57,10 @@ warprsa_use_key *warprsa_use_keys_take(warprsa_use_keys *keys,
 warprsa_use_key *warprsa_use_keys_next_removed(const warprsa_use_keys *keys);
 void warprsa_use_keys_release(warprsa_use_keys *keys, warprsa_use_key *key);
 
+/* The key of a number; NULL: there is none. */
+warprsa_use_key *warprsa_use_keys_number(const warprsa_use_keys *keys,
+                                         uint32_t number);
+
 /* The host in a place is another one, or a new session with it: it knows no
  * keys. */
 void warprsa_use_keys_forget(warprsa_use_keys *keys, unsigned place);
