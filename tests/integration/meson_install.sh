@@ -35,6 +35,9 @@ fi
 if [ -e "$BUILD_DIR/gpu/warprsa-cuda.so" ]; then
     wanted+=(/warprsa/warprsa-cuda.so)
 fi
+if [ -e "$BUILD_DIR/pkcs11/warprsa-pkcs11.so" ]; then
+    wanted+=(/pkcs11/warprsa-pkcs11.so /share/p11-kit/modules/warprsa.module)
+fi
 for path in "${wanted[@]}"; do
     grep -q "${path//./\\.}\$" <<<"$installed" || {
         echo "$installed"
