@@ -352,6 +352,8 @@ static bool reclaim_one(warprsa_connection *c, uint32_t slot, uint64_t now_ns,
         !atomic_compare_exchange_strong(&s->word, &word,
                                         word - word % STATES + FREE))
         return false;
+    if (state == GIVEN_UP)
+        atomic_fetch_sub(&c->given_up, 1);
     wipe(c, slot);
     warprsa_connection_release(c, slot);
     return true;
@@ -362,7 +364,10 @@ bool warprsa_connection_acquire(warprsa_connection *c, uint64_t now_ns,
 {
     uint32_t step = c->shm.slots < RECLAIM_STEP ? c->shm.slots : RECLAIM_STEP;
 
-    if (warprsa_id_pool_available(&c->free_slots) == 0)
+    /* What the daemon has answered too late may be a secret, so it is wiped
+     * before the slot is needed. */
+    if (warprsa_id_pool_available(&c->free_slots) == 0 ||
+        atomic_load_explicit(&c->given_up, memory_order_relaxed) != 0)
         for (uint32_t i = 0; i < step; i++)
             (void)reclaim_one(c, c->reclaim++ % c->shm.slots, now_ns,
                               abandoned_ns);
@@ -456,7 +461,8 @@ warprsa_answer warprsa_connection_poll(warprsa_connection *c,
     if (warprsa_clock_ns() < c->slot[ticket.slot].submitted_ns + deadline_ns)
         return WARPRSA_PENDING;
     how->reason = WARPRSA_CPU_DEADLINE;
-    atomic_compare_exchange_strong(&c->slot[ticket.slot].word, &word,
-                                   word_of(ticket.generation, GIVEN_UP));
+    if (atomic_compare_exchange_strong(&c->slot[ticket.slot].word, &word,
+                                       word_of(ticket.generation, GIVEN_UP)))
+        atomic_fetch_add(&c->given_up, 1);
     return WARPRSA_REFUSED;
 }

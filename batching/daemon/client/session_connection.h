@@ -81,8 +81,9 @@ typedef struct warprsa_connection {
     /* By number. The thread that has a notifier reads its generation without
      * the lock. */
     uint32_t *notifier_generation;
-    uint32_t keys;    /* numbers of keys, free or not */
-    uint32_t reclaim; /* the slot where the next search begins */
+    uint32_t keys;             /* numbers of keys, free or not */
+    uint32_t reclaim;          /* the slot where the next search begins */
+    _Atomic uint32_t given_up; /* slots; a later answer is still to be wiped */
 } warprsa_connection;
 
 /*
