@@ -163,7 +163,7 @@ static bool set_key(warprsa_entry *entry, const warprsa_crypto *crypto,
     entry->pss = EVP_PKEY_is_a(entry->public, "RSA-PSS");
     entry->modulus_bits = (unsigned)EVP_PKEY_get_bits(entry->public);
     entry->modulus_bytes = (unsigned)entry->modulus.count;
-    if (entry->modulus_bytes == 0 ||
+    if (entry->modulus_bits < WARPRSA_TOKEN_BITS_MIN ||
         entry->modulus_bytes > WARPRSA_VAULT_MODULUS_BYTES_MAX)
         return false;
     list_mechanisms(entry);

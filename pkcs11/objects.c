@@ -144,7 +144,7 @@ static bool is_double(warprsa_objects *objects, const warprsa_entry *entry)
         entry->has_key ? NULL : place_of(objects, entry->spki_sha256);
     const warprsa_bytes *other = NULL;
 
-    if (place == NULL || place->entry == NULL)
+    if (place == NULL || place->entry == NULL || !place->found)
         return false;
     other = &place->entry->certificate.value;
     return other->count == value->count &&

@@ -73,6 +73,8 @@ void warprsa_operation_end(warprsa_operation *operation)
     if (operation->bytes > 0)
         OPENSSL_cleanse(operation->data, operation->bytes);
     operation->bytes = 0;
+    if (operation->mechanism->digest != WARPRSA_DIGEST_NONE)
+        (void)EVP_MD_CTX_reset(operation->hashing); /* it has a block of it */
     warprsa_entry_release(operation->entry);
     operation->entry = NULL;
     operation->how = 0;

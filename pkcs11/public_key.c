@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/rsa.h>
 
@@ -162,6 +163,9 @@ CK_RV warprsa_public_key_encrypt(const warprsa_crypto *crypto,
          EVP_PKEY_encrypt(context, output, &length, message, bytes) == 1 &&
          length == operation->entry->modulus_bytes;
     EVP_PKEY_CTX_free(context);
+    /* Paddings are random. The thread's generator would outlive the library
+     * context, and call into it when the thread ends. */
+    OPENSSL_thread_stop_ex(crypto->libctx);
     ERR_clear_error();
     return ok ? CKR_OK : CKR_FUNCTION_FAILED;
 }

@@ -53,13 +53,20 @@ static bool keep(reading *r, warprsa_entry *entry)
 
 /* ---- certificates ---- */
 
+/* A certificate that is encrypted is none: nobody is asked. */
+static int no_passphrase(char *out, int size, int writes, void *arg)
+{
+    (void)out, (void)size, (void)writes, (void)arg;
+    return -1;
+}
+
 /* The next certificate, which the caller frees. NULL: there is none. */
 static X509 *next_certificate(const reading *r, BIO *pem)
 {
     X509 *certificate = X509_new_ex(r->library->crypto.libctx, NULL);
 
     if (certificate != NULL &&
-        PEM_read_bio_X509(pem, &certificate, NULL, NULL) == NULL) {
+        PEM_read_bio_X509(pem, &certificate, no_passphrase, NULL) == NULL) {
         X509_free(certificate);
         certificate = NULL;
     }
@@ -129,6 +136,13 @@ static bool keep_key(reading *r, const char *pem, size_t bytes)
                                          .certificate = own,
                                      },
                                      edition);
+    /* The key was replaced between both answers: neither is believed. */
+    if (entry != NULL && own != NULL &&
+        EVP_PKEY_eq(X509_get0_pubkey(own), entry->public) != 1) {
+        warprsa_entry_release(entry);
+        entry = NULL;
+        ok = false;
+    }
     ok = ok && keep(r, entry) && keep_chain(r, certificates);
     X509_free(own);
     BIO_free(certificates);

@@ -57,19 +57,20 @@ bool warprsa_token_settings_read(warprsa_token_settings *settings,
 {
     /* Not in a set-user-ID program: the socket would be its caller's choice. */
     const char *socket = secure_getenv("WARPRSA_SOCKET");
-    bool ok = true;
+    bool ok = true, has_socket = false;
 
     memset(settings, 0, sizeof(*settings));
     for (unsigned i = 0; i < ROWS; i++)
         ok = ok && set(settings, table[i].name, strlen(table[i].name),
                        table[i].initial);
-    if (socket != NULL)
-        ok = ok && set(settings, "socket", strlen("socket"), socket);
     while (ok && text != NULL && *(text += strspn(text, " \t\n")) != '\0') {
         const size_t length = strcspn(text, " \t\n");
 
         ok = set_word(settings, text, length);
+        has_socket = has_socket || strncmp(text, "socket=", 7) == 0;
         text += length;
     }
+    if (socket != NULL && !has_socket)
+        ok = ok && set(settings, "socket", strlen("socket"), socket);
     return ok;
 }

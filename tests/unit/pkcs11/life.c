@@ -9,8 +9,10 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,6 +63,12 @@ TEST(arguments)
     assert_int_equal(initialize(&text), CKR_ARGUMENTS_BAD);
     text.pReserved = " deadline_ms=7  socket=/nowhere ";
     assert_int_equal(initialize(&text), CKR_OK);
+    /* The environment counts only where the text names no socket. */
+    assert_int_equal(setenv("WARPRSA_SOCKET", "relative", 1), 0);
+    assert_int_equal(initialize(&text), CKR_OK);
+    text.pReserved = "deadline_ms=7";
+    assert_int_equal(initialize(&text), CKR_ARGUMENTS_BAD);
+    assert_int_equal(unsetenv("WARPRSA_SOCKET"), 0);
     assert_int_equal(token.p11->C_Finalize(NULL), CKR_CRYPTOKI_NOT_INITIALIZED);
     assert_int_equal(token.p11->C_Finalize(&text), CKR_ARGUMENTS_BAD);
 }
@@ -301,6 +309,43 @@ TEST(threads_that_come_and_go)
         assert_null(failed);
     }
     assert_int_equal(token.p11->C_Finalize(NULL), CKR_CRYPTOKI_NOT_INITIALIZED);
+}
+
+static atomic_int drawn, may_end;
+
+/* Has used all that draws random numbers, and ends after C_Finalize. */
+static void *ends_late(void *arg)
+{
+    const CK_SESSION_HANDLE session = test_token_session();
+    CK_MECHANISM pkcs1 = {CKM_RSA_PKCS, NULL, 0};
+    CK_BYTE bytes[256];
+    CK_ULONG count = sizeof(bytes);
+
+    (void)arg;
+    if (token.p11->C_GenerateRandom(session, bytes, 64) == CKR_OK &&
+        token.p11->C_EncryptInit(session, &pkcs1,
+                                 test_token_public(session, "www")) == CKR_OK &&
+        token.p11->C_Encrypt(session, bytes, 32, bytes, &count) == CKR_OK)
+        atomic_store(&drawn, 1);
+    else
+        atomic_store(&drawn, -1);
+    while (!atomic_load(&may_end))
+        sched_yield();
+    return NULL;
+}
+
+/* libcrypto has nothing to do with a library context that is gone. */
+TEST_IN(a_thread_that_ends_late, test_token_begin, NULL)
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, ends_late, NULL), 0);
+    while (atomic_load(&drawn) == 0)
+        sched_yield();
+    assert_int_equal(atomic_load(&drawn), 1);
+    assert_int_equal(token.p11->C_Finalize(NULL), CKR_OK);
+    atomic_store(&may_end, 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
 TEST_IN(sessions_closed_under_way, test_token_begin, test_token_end)
