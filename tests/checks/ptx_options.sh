@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# No option beside the PTX in the GPU engine has the driver refuse it. The driver
+# No option beside the PTX of kernels has the driver refuse it. The driver
 # compiles PTX with the options that ptxas was given at the build, and one that
 # makes a warning an error would keep a GPU from working.
 #
-#   tests/checks/ptx_options.sh ENGINE
+#   tests/checks/ptx_options.sh FILE...
 #
-# ENGINE: warprsa-cuda.so
+# FILE: object files of kernels, or an engine, with PTX; a build for this
+# machine's GPU alone (-Dgpu_architectures=native) has none.
 set -euo pipefail
-engine=$1
 
-# The control: the options can be read in this file.
-grep -aqe '--warn-on-spills' "$engine" || {
-    echo "ptx_options: no option of ptxas is found in $engine" >&2
+# The control: options can be read in such a file.
+grep -aqe '--warn-on-spills' "$@" || {
+    echo "ptx_options: no option of ptxas is found in these files" >&2
     exit 1
 }
-if found=$(grep -aoe '-*[a-z-]*-as-error' "$engine" | sort -u); then
-    echo "ptx_options: beside the PTX in $engine: $found" >&2
+if found=$(grep -aohe '-*[a-z-]*-as-error' "$@" | sort -u); then
+    echo "ptx_options: there are options beside PTX: $found" >&2
     exit 1
 fi
-echo "no option beside PTX makes a warning an error"
+echo "$# files: no option beside PTX makes a warning an error"
