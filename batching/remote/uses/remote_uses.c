@@ -216,10 +216,8 @@ void warprsa_remote_uses_stop(void)
     pthread_cond_signal(&uses.changed);
     pthread_mutex_unlock(&core->lock);
     pthread_join(uses.keeper, NULL);
-    for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++) {
+    for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
         warprsa_use_host_stop(core->hosts[i]);
-        core->hosts[i] = NULL;
-    }
     free_core();
     uses.is_started = false;
 }

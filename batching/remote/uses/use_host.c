@@ -670,6 +670,10 @@ void warprsa_use_host_stop(warprsa_use_host *host)
     pthread_cond_signal(&host->changed);
     pthread_mutex_unlock(&host->core->lock);
     pthread_join(host->thread, NULL);
+    /* The threads of other hosts go on, and may still wake this one. */
+    pthread_mutex_lock(&host->core->lock);
+    host->core->hosts[host->place] = NULL;
+    pthread_mutex_unlock(&host->core->lock);
     pthread_cond_destroy(&host->changed);
     free(host);
 }

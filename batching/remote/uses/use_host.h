@@ -18,8 +18,9 @@ typedef struct warprsa_use_host warprsa_use_host;
 warprsa_use_host *warprsa_use_host_start(warprsa_uses_core *core,
                                          unsigned place);
 
-/* Ends the thread and the session. Its uses wait again. core->stopping is set.
- * Without the lock. NULL: does nothing. */
+/* Ends the thread and the session, and leaves the host's place in core->hosts.
+ * Its uses wait again. core->stopping is set. Without the lock. NULL: does
+ * nothing. */
 void warprsa_use_host_stop(warprsa_use_host *host);
 
 /* ---- With the lock held ---- */
