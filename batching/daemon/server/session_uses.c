@@ -70,6 +70,7 @@ static ending begin(warprsa_session *s, uint32_t slot, warprsa_session_key *key,
     warprsa_vault_key *of = NULL;
     warprsa_vault_user user;
     warprsa_key_use header;
+    warprsa_vault_paid paid;
     warprsa_denial denial;
 
     of = warprsa_session_find_key(s, key);
@@ -79,12 +80,15 @@ static ending begin(warprsa_session *s, uint32_t slot, warprsa_session_key *key,
     if (warprsa_key_use_fault(&header, key->bytes) != NULL)
         return failed;
     warprsa_peer_user(&s->peer, s->user.identity, &user);
-    denial = warprsa_vault_may(of, &user, &header);
+    denial = warprsa_vault_may(of, &user, &header, &paid);
     if (denial != WARPRSA_ALLOWED)
         return denied(denial);
     *use = warprsa_session_use_new(of, &header);
-    if (*use == NULL)
+    if (*use == NULL) {
+        warprsa_vault_give_back(of, &user, &paid);
         return later;
+    }
+    (*use)->paid = paid;
     warprsa_shm_copy_input(&s->shm, slot, (*use)->input, header.input_bytes);
     return pending;
 }
@@ -187,7 +191,7 @@ static void give_back(const warprsa_session *s, warprsa_session_use *use)
     warprsa_vault_user user;
 
     warprsa_peer_user(&s->peer, s->user.identity, &user);
-    warprsa_vault_give_back(use->key, &user);
+    warprsa_vault_give_back(use->key, &user, &use->paid);
 }
 
 static void end_use(warprsa_session *s, warprsa_pending *p, const ending *end)

@@ -432,6 +432,7 @@ TEST_IN(late_for_now, begin, end)
     assert_int_equal(fake_vault.computed, 3);
     assert_int_equal(fake_vault.uses, 3);
     assert_int_equal(fake_vault.given_back, 2);
+    assert_int_equal(fake_vault.given_back_lines, 1 + 2);
     assert_int_equal(g.counters->vault_uses, 1);
 }
 
