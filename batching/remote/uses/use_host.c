@@ -245,8 +245,9 @@ static void move(warprsa_use_host *host, warprsa_judged_use *one)
             warprsa_clock_ns() + PAUSE_MS * WARPRSA_NS_PER_MS;
     else
         use->refused |= UINT32_C(1) << host->place;
-    use->no_key = use->no_key || one->verdict == WARPRSA_USE_NO_KEY;
-    if (use->no_key && warprsa_use_is_refused(use)) {
+    if (one->verdict == WARPRSA_USE_NO_KEY)
+        use->lacks |= UINT32_C(1) << host->place;
+    if (warprsa_use_lacks_key(use)) {
         use->task->denial = WARPRSA_DENIED_NO_KEY;
         one->verdict = WARPRSA_USE_ENDS;
         return;
@@ -706,15 +707,15 @@ void warprsa_use_hosts_wake_all(warprsa_uses_core *core)
             wake(core->hosts[i]);
 }
 
-bool warprsa_use_is_refused(const warprsa_remote_use *use)
+bool warprsa_use_lacks_key(const warprsa_remote_use *use)
 {
     warprsa_address address;
 
     for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
         if (warprsa_remote_hosts_get(i, &address) &&
-            (use->refused & UINT32_C(1) << i) == 0)
+            (use->lacks & UINT32_C(1) << i) == 0)
             return false;
-    return true;
+    return use->lacks != 0;
 }
 
 void warprsa_use_host_look(warprsa_use_host *host)
@@ -749,7 +750,7 @@ static void copy_back(warprsa_use_host *host, warprsa_remote_use *use)
     copy->key->uses++;
     copy->deadline_ns = use->deadline_ns;
     copy->refused = use->refused | UINT32_C(1) << host->place;
-    copy->no_key = use->no_key;
+    copy->lacks = use->lacks;
     TAILQ_INSERT_BEFORE(use, copy, all);
     TAILQ_REMOVE(&core->all, use, all);
     use->task = NULL;

@@ -31,8 +31,8 @@ void warprsa_use_hosts_wake(warprsa_uses_core *core);
 /* The same of all idle hosts: some of them may not have the uses. */
 void warprsa_use_hosts_wake_all(warprsa_uses_core *core);
 
-/* Whether each host that there is has refused a use. */
-bool warprsa_use_is_refused(const warprsa_remote_use *use);
+/* Whether each host that there is has said that it lacks the key. */
+bool warprsa_use_lacks_key(const warprsa_remote_use *use);
 
 /* The list of hosts has changed. */
 void warprsa_use_host_look(warprsa_use_host *host);

@@ -612,6 +612,27 @@ TEST_IN(test_no_key, begin, end)
     assert_non_null(strstr(fake.log, "a:1 takes no uses of keys of its own\n"));
 }
 
+/* A host that could not do it may still have the key: no denial, until that
+ * host is gone. */
+TEST_IN(test_no_key_and_a_failure, begin, end)
+{
+    char why[200];
+
+    set_away(2, true);
+    ask(0, 7, &sign_pkcs1);
+    expect_uses(1, 1);
+    answer_status(1, 0, WARPRSA_REMOTE_FAILED);
+    set_away(2, false);
+    expect_uses(2, 1);
+    answer(2, 0, WARPRSA_REMOTE_DENIED, NULL, 0, WARPRSA_DENIED_NO_KEY);
+    assert_int_equal(tasks[0].done, 0);
+    assert_true(warprsa_remote_hosts_set("b:2", why, sizeof(why)));
+    warprsa_remote_uses_look();
+    wait_until(is_done, &tasks[0]);
+    assert_false(tasks[0].task.is_late);
+    assert_int_equal(tasks[0].task.denial, WARPRSA_DENIED_NO_KEY);
+}
+
 TEST_IN(test_denial, begin, end)
 {
     set_away(2, true);
