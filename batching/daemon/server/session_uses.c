@@ -93,13 +93,12 @@ static ending begin(warprsa_session *s, uint32_t slot, warprsa_session_key *key,
     return pending;
 }
 
-/* Whether GPU hosts take what is to be signed, as far as that can be seen here:
- * an error costs no way to them. What encode() makes is compared with their
- * answer. A PSS padding is made by them. */
+/* Whether GPU hosts take what is to be signed: an error costs no way to them,
+ * and none that they then claim is believed. What encode() makes is compared
+ * with their answer, but for PSS, whose salt they choose. */
 static bool check_for_hosts(const warprsa_session *s, warprsa_session_use *use)
 {
     return use->header.operation != WARPRSA_USE_SIGN ||
-           use->header.padding == WARPRSA_PADDING_PSS ||
            s->context->config.uses->encode(use->key, &use->header, use->input,
                                            use->power, &use->task.errors);
 }

@@ -58,7 +58,7 @@ warprsa_vault *fake_vault_reset(unsigned count)
     assert_int_equal(fake_vault_references(), 0);
     fake_vault.denial = fake_vault.unknown_before = 0;
     fake_vault.compute_full = fake_vault.slow = fake_vault.bad = false;
-    fake_vault.empty = false;
+    fake_vault.empty = fake_vault.remote = false;
     fake_vault.all_rights = false;
     fake_vault.certificates = fake_vault.edition = 0;
     memset(published, 0, sizeof(published));
