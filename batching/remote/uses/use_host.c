@@ -49,7 +49,8 @@ struct warprsa_use_host {
     warprsa_link *link; /* NULL: no session */
     bool is_idle;       /* the thread waits for work */
     bool lost, draining, wrong;
-    bool silent;   /* others get its uses, until it answers something */
+    bool refused; /* to sign what is valid; the reading thread's in a session */
+    bool silent;  /* others get its uses, until it answers something */
     bool answered; /* something in this session */
     char why[WARPRSA_TLS_WHY];
     uint64_t paused_until_ns;
@@ -300,6 +301,18 @@ static void say_no_key(const warprsa_use_host *host,
                              : "does not have it");
 }
 
+/* Once in a session. */
+static void say_refused(warprsa_use_host *host, const warprsa_judged_use *one)
+{
+    if (!host->refused)
+        warprsa_uses_say(host->core, 0,
+                         "key %s: host %s refuses to sign, as invalid, what "
+                         "is valid here; others are asked",
+                         warprsa_vault_key_name(one->use->key->key),
+                         host->name);
+    host->refused = true;
+}
+
 static void say_denial(const warprsa_use_host *host,
                        const warprsa_judged_use *one)
 {
@@ -352,6 +365,9 @@ static const char *take_results(warprsa_use_host *host,
     for (size_t i = 0; i < count; i++)
         if (judged[i].verdict == WARPRSA_USE_NO_KEY)
             say_no_key(host, &judged[i]);
+        else if (judged[i].verdict == WARPRSA_USE_LEAVES &&
+                 judged[i].result->status == WARPRSA_REMOTE_INVALID)
+            say_refused(host, &judged[i]);
         else if (judged[i].verdict == WARPRSA_USE_ENDS &&
                  judged[i].use->task->denial != WARPRSA_ALLOWED)
             say_denial(host, &judged[i]);
@@ -468,7 +484,7 @@ static bool open_session(warprsa_use_host *host, char *why, size_t why_size)
 
     pthread_mutex_lock(&core->lock);
     host->lost = host->draining = host->wrong = false;
-    host->silent = host->answered = false;
+    host->silent = host->answered = host->refused = false;
     pthread_mutex_unlock(&core->lock);
     if (!warprsa_trust_open(&host->trust, &core->config.tls, why, why_size))
         return false;

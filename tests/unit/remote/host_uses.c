@@ -583,6 +583,34 @@ TEST_IN(test_refusals, begin, end)
     assert_done(0);
 }
 
+/* A host that finds fault with what is valid is not believed. Ciphertexts have
+ * faults that only the private key shows. */
+TEST_IN(test_invalid, begin, end)
+{
+    const char *said = NULL;
+
+    set_away(2, true);
+    ask(0, 7, &sign_pkcs1);
+    ask(1, 7, &sign_pss);
+    ask(2, 7, &decrypt);
+    expect_uses(1, 3);
+    answer_status(1, 2, WARPRSA_REMOTE_INVALID);
+    wait_until(is_done, &tasks[2]);
+    assert_false(tasks[2].task.has_answer);
+    answer_status(1, 0, WARPRSA_REMOTE_INVALID);
+    answer_status(1, 1, WARPRSA_REMOTE_INVALID);
+    assert_int_equal(tasks[0].done + tasks[1].done, 0);
+    set_away(2, false);
+    expect_uses(2, 2);
+    answer_right(2, 0);
+    answer_right(2, 1);
+    assert_done(0);
+    assert_done(1);
+    said = strstr(fake.log, "key www: host a:1 refuses to sign");
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "key www: host a:1"));
+}
+
 /* A key that one host lacks, and one that both do. */
 TEST_IN(test_no_key, begin, end)
 {
