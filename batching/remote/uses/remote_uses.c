@@ -80,8 +80,7 @@ static void take_back(uint64_t now_ns)
 
     for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
         if (uses.core.hosts[i] != NULL)
-            warprsa_use_host_take_back(uses.core.hosts[i],
-                                       now_ns - patience_ns);
+            warprsa_use_host_take_back(uses.core.hosts[i], now_ns, patience_ns);
 }
 
 /* Lets go of keys that the vault has removed. */

@@ -53,6 +53,7 @@ struct warprsa_use_host {
     bool silent;  /* others get its uses, until it answers something */
     bool answered; /* something in this session */
     char why[WARPRSA_TLS_WHY];
+    uint64_t took_ns; /* the last answer in this session */
     uint64_t paused_until_ns;
     uint32_t keys_max, room; /* uses it may have at once */
     unsigned count;          /* that it has */
@@ -215,6 +216,8 @@ static const char *find_uses(warprsa_use_host *host,
                              const warprsa_remote_response *r,
                              warprsa_judged_use *judged, size_t *count)
 {
+    const uint64_t now_ns = warprsa_clock_ns();
+
     *count = 0;
     host->silent = false;
     for (size_t i = 0; i < r->count; i++) {
@@ -224,6 +227,7 @@ static const char *find_uses(warprsa_use_host *host,
         if (use == NULL)
             return "a result that nobody waits for";
         take_out(host, use);
+        host->took_ns = now_ns - use->sent_ns;
         if (use->task == NULL) {
             warprsa_uses_forget(use);
             continue;
@@ -485,6 +489,7 @@ static bool open_session(warprsa_use_host *host, char *why, size_t why_size)
     pthread_mutex_lock(&core->lock);
     host->lost = host->draining = host->wrong = false;
     host->silent = host->answered = host->refused = false;
+    host->took_ns = 0;
     pthread_mutex_unlock(&core->lock);
     if (!warprsa_trust_open(&host->trust, &core->config.tls, why, why_size))
         return false;
@@ -739,16 +744,17 @@ void warprsa_use_host_look(warprsa_use_host *host)
     pthread_cond_signal(&host->changed);
 }
 
-/* Whether a host other than this one takes uses now. */
-static bool has_other(const warprsa_use_host *host)
+/* A bit for the place of each other host that takes uses now. */
+static uint32_t others_of(const warprsa_use_host *host)
 {
     const warprsa_uses_core *core = host->core;
+    uint32_t others = 0;
 
     for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
         if (core->hosts[i] != NULL && core->hosts[i] != host &&
             takes_more(core->hosts[i]))
-            return true;
-    return false;
+            others |= UINT32_C(1) << i;
+    return others;
 }
 
 /* Lets the task of a use that the host has wait again, as a use of its own: the
@@ -773,15 +779,26 @@ static void copy_back(warprsa_use_host *host, warprsa_remote_use *use)
     send_back(host, copy);
 }
 
-void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t before_ns)
+void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t now_ns,
+                                uint64_t patience_ns)
 {
-    warprsa_remote_use *use = TAILQ_FIRST(&host->sent);
+    const uint32_t others = others_of(host);
+    /* A host that is slow, but answers, gets more time; others keep some. */
+    const uint64_t slow_ns =
+        host->took_ns < 2 * patience_ns ? host->took_ns : 2 * patience_ns;
+    warprsa_remote_use *use = NULL;
+    bool took_back = false;
 
-    if (use == NULL || use->sent_ns >= before_ns || !has_other(host))
+    TAILQ_FOREACH (use, &host->sent, link) {
+        if (now_ns - use->sent_ns <= patience_ns + slow_ns)
+            break;
+        if (use->task == NULL || (others & ~use->refused) == 0)
+            continue;
+        copy_back(host, use);
+        took_back = true;
+    }
+    if (!took_back)
         return;
     host->silent = true;
-    for (; use != NULL && use->sent_ns < before_ns; use = TAILQ_NEXT(use, link))
-        if (use->task != NULL)
-            copy_back(host, use);
     warprsa_use_hosts_wake_all(host->core);
 }

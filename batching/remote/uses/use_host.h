@@ -37,10 +37,12 @@ bool warprsa_use_lacks_key(const warprsa_remote_use *use);
 /* The list of hosts has changed. */
 void warprsa_use_host_look(warprsa_use_host *host);
 
-/* If the host has not answered a use that was sent before `before_ns`, and
- * another host takes some now: lets all such uses wait again, and gives the
- * host no more until it has answered something. */
-void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t before_ns);
+/* Lets uses wait again that the host has had for longer than `patience_ns` and
+ * what its last answer took, three times `patience_ns` at most, if another host
+ * takes some now that has not refused them. The host then gets no more until it
+ * has answered something. */
+void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t now_ns,
+                                uint64_t patience_ns);
 
 /* Tells the host that a key goes. */
 void warprsa_use_host_unload(warprsa_use_host *host,

@@ -262,7 +262,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static const unsigned short_ms = SHORT_MS, hang_ms = 40000;
+static const unsigned short_ms = SHORT_MS, hang_ms = 40000, slow_ms = 20000;
 
 static int begin(void **state)
 {
@@ -786,6 +786,26 @@ TEST_WITH(test_silent, begin, end, (void *)&hang_ms)
     answer_right(1, 1);
     assert_int_equal(tasks[0].done, 1);
     assert_int_equal(counters->vault_remote_moved, 2);
+}
+
+/* Hosts that are slow, but answer: the first one's answer comes too late, and
+ * the second one keeps the use, as the first one has had it. */
+TEST_WITH(test_slow, begin, end, (void *)&slow_ms)
+{
+    set_away(2, true);
+    ask(0, 7, &sign_pkcs1);
+    expect_uses(1, 1);
+    set_away(2, false);
+    expect_uses(2, 1);
+    answer_right(1, 0);
+    assert_int_equal(tasks[0].done, 0);
+    /* Host 1 has it, until it goes to host 2: the other one is older. */
+    ask(1, 7, &sign_pkcs1);
+    expect_uses(2, 2);
+    answer_right(2, 0);
+    answer_right(2, 1);
+    assert_done(0);
+    assert_done(1);
 }
 
 /* A host that is removed answers what it has, and gets no more; a draining one
