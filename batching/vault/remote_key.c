@@ -7,13 +7,31 @@
 
 #include <string.h>
 
+#include <openssl/core_names.h>
 #include <openssl/err.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 
 enum {
+    /* What libcrypto, which checks the signatures, can raise to an exponent. */
+    SMALL_MODULUS_BITS = OPENSSL_RSA_SMALL_MODULUS_BITS,
+    LARGE_MODULUS_E_BITS = OPENSSL_RSA_MAX_PUBEXP_BITS,
     /* Base64 has four characters for three bytes. */
     BASE64_MAX = (WARPRSA_REMOTE_KEY_SPKI_BYTES + 2) / 3 * 4,
 };
+
+static bool can_verify(const EVP_PKEY *key, int bits)
+{
+    BIGNUM *e = NULL;
+    bool can = false;
+
+    if (bits <= SMALL_MODULUS_BITS)
+        return true;
+    can = EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &e) == 1 &&
+          BN_num_bits(e) <= LARGE_MODULUS_E_BITS;
+    BN_free(e);
+    return can;
+}
 
 EVP_PKEY *warprsa_remote_key_public(OSSL_LIB_CTX *libctx, const uint8_t *spki,
                                     size_t bytes)
@@ -23,14 +41,16 @@ EVP_PKEY *warprsa_remote_key_public(OSSL_LIB_CTX *libctx, const uint8_t *spki,
                         ? d2i_PUBKEY_ex(NULL, &at, (long)bytes, libctx, NULL)
                         : NULL;
     int bits = 0;
+    bool can = false;
 
     if (key != NULL &&
         (EVP_PKEY_is_a(key, "RSA") || EVP_PKEY_is_a(key, "RSA-PSS")) &&
         at == spki + bytes)
         bits = EVP_PKEY_get_bits(key);
+    can = bits >= WARPRSA_REMOTE_KEY_BITS_MIN &&
+          bits <= WARPRSA_REMOTE_KEY_BITS_MAX && can_verify(key, bits);
     ERR_clear_error();
-    if (bits >= WARPRSA_REMOTE_KEY_BITS_MIN &&
-        bits <= WARPRSA_REMOTE_KEY_BITS_MAX)
+    if (can)
         return key;
     EVP_PKEY_free(key);
     return NULL;

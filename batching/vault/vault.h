@@ -67,16 +67,19 @@ void warprsa_vault_key_release(warprsa_vault_key *key);
 
 /* Whether this user may use the key in this way, now. The use has passed
  * warprsa_key_use_fault(). Counts it either way; a denial is also a line of the
- * log, with at most WARPRSA_LOG_LINES_A_SECOND of them for each user. Any
- * thread. */
+ * log, with at most WARPRSA_LOG_LINES_A_SECOND of them for each user. Sets *paid
+ * (NULL: not wanted) for warprsa_vault_give_back(). Any thread. */
 warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
                                  const warprsa_vault_user *user,
-                                 const warprsa_key_use *use);
+                                 const warprsa_key_use *use,
+                                 warprsa_vault_paid *paid);
 
 /* A use that was allowed could not be begun, and the user is told to ask again:
- * gives back what it took of the user's rate. Any thread. */
+ * gives back what it took of the user's rate. Once for a use at most. Any
+ * thread. */
 void warprsa_vault_give_back(warprsa_vault_key *key,
-                             const warprsa_vault_user *user);
+                             const warprsa_vault_user *user,
+                             const warprsa_vault_paid *paid);
 
 /* Whether this user may use the key in some way: only then the daemon tells
  * that it has it. Counts nothing. Any thread. */

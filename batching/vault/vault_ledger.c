@@ -35,7 +35,6 @@ typedef struct account {
     warprsa_key_account *shown; /* NULL: nowhere */
     pace *paces;
     unsigned pace_count;
-    unsigned last_line; /* that has allowed a use by its rate; 0: none */
     bool used, changed;
     char identity[]; /* with its final zero */
 } account;
@@ -48,6 +47,7 @@ struct warprsa_vault_ledger {
     warprsa_key_accounts *shown;    /* NULL: none */
     const warprsa_key_rule **rules; /* those for the name */
     unsigned rule_count;
+    uint64_t rules_set; /* times: lines of other rules are other lines */
     struct bucket buckets[BUCKETS];
     unsigned accounts, strangers;
     account others;
@@ -116,6 +116,7 @@ bool warprsa_vault_ledger_set_rules(warprsa_vault_ledger *ledger,
     free(ledger->rules);
     ledger->rules = of;
     ledger->rule_count = 0;
+    ledger->rules_set++;
     for (unsigned i = 0; i < rules->count && of != NULL; i++)
         if (warprsa_key_rule_is_for(&rules->of[i], ledger->name))
             of[ledger->rule_count++] = &rules->of[i];
@@ -221,17 +222,17 @@ static pace *pace_of(account *a, unsigned line)
 }
 
 /* The generic cell rate algorithm (ITU-T I.371): until_ns may be ahead of now
- * by one burst at most. */
+ * by one burst at most. Sets *line to the one that has paid; 0: none had to.
+ */
 static bool is_in_rate(account *a, const warprsa_key_rule *rule,
-                       uint64_t now_ns)
+                       uint64_t now_ns, unsigned *line)
 {
     pace *p = NULL;
     uint64_t step_ns = 0, next_ns = 0;
 
-    if (rule->rate == 0) {
-        a->last_line = 0;
+    *line = 0;
+    if (rule->rate == 0)
         return true;
-    }
     p = pace_of(a, rule->line);
     if (p == NULL)
         return false;
@@ -241,16 +242,16 @@ static bool is_in_rate(account *a, const warprsa_key_rule *rule,
         return false;
     p->until_ns = next_ns;
     p->step_ns = step_ns;
-    a->last_line = rule->line;
+    *line = rule->line;
     return true;
 }
 
 /* Decides by all rules that allow the use: one of them must have its rate left.
- * Sets *a to the user's account. */
+ * Sets *a to the user's account, and *line as is_in_rate() does. */
 static warprsa_denial decide(warprsa_vault_ledger *ledger,
                              const warprsa_vault_user *user,
                              const warprsa_key_use *use, uint64_t now_ns,
-                             account **a)
+                             account **a, unsigned *line)
 {
     unsigned at = 0;
     warprsa_denial denial = warprsa_key_rules_decide(
@@ -260,7 +261,7 @@ static warprsa_denial decide(warprsa_vault_ledger *ledger,
     if (denial != WARPRSA_ALLOWED)
         return denial;
     do {
-        if (is_in_rate(*a, ledger->rules[at], now_ns))
+        if (is_in_rate(*a, ledger->rules[at], now_ns, line))
             return WARPRSA_ALLOWED;
         at++;
         denial = warprsa_key_rules_decide(ledger->rules, ledger->rule_count,
@@ -289,13 +290,14 @@ static void give_back(const account *a, unsigned line)
 }
 
 void warprsa_vault_ledger_give_back(warprsa_vault_ledger *ledger,
-                                    const warprsa_vault_user *user)
+                                    const warprsa_vault_user *user,
+                                    const warprsa_vault_paid *paid)
 {
-    account *a = NULL;
-
+    if (paid->line == 0)
+        return;
     pthread_mutex_lock(&ledger->lock);
-    a = account_of(ledger, user, false);
-    give_back(a, a->last_line);
+    if (paid->rules == ledger->rules_set)
+        give_back(account_of(ledger, user, false), paid->line);
     pthread_mutex_unlock(&ledger->lock);
 }
 
@@ -303,13 +305,15 @@ warprsa_denial warprsa_vault_ledger_decide(warprsa_vault_ledger *ledger,
                                            const warprsa_vault_user *user,
                                            const warprsa_key_use *use,
                                            warprsa_denial denial,
-                                           uint64_t now_ns)
+                                           uint64_t now_ns,
+                                           warprsa_vault_paid *paid)
 {
     account *a = NULL;
+    unsigned line = 0;
 
     pthread_mutex_lock(&ledger->lock);
     if (denial == WARPRSA_ALLOWED)
-        denial = decide(ledger, user, use, now_ns, &a);
+        denial = decide(ledger, user, use, now_ns, &a, &line);
     else
         a = account_of(ledger, user, false);
     if (denial != WARPRSA_ALLOWED) {
@@ -319,6 +323,8 @@ warprsa_denial warprsa_vault_ledger_decide(warprsa_vault_ledger *ledger,
             ledger->strangers--;
         a->seen.uses++;
     }
+    if (paid != NULL)
+        *paid = (warprsa_vault_paid){.line = line, .rules = ledger->rules_set};
     count_shown(a->shown, denial);
     a->used = a->changed = true;
     pthread_mutex_unlock(&ledger->lock);

@@ -28,6 +28,12 @@ typedef struct warprsa_vault_account {
     uint64_t denials[WARPRSA_DENIALS];
 } warprsa_vault_account;
 
+/* The rate that has paid for a use. */
+typedef struct warprsa_vault_paid {
+    unsigned line;  /* whose rate it is; 0: of none */
+    uint64_t rules; /* of which rules: each set has a number of its own */
+} warprsa_vault_paid;
+
 /* Without rules: nothing is allowed. All is counted in `shown`, too, which
  * outlives the ledger (NULL: nowhere else). NULL: no memory. */
 warprsa_vault_ledger *warprsa_vault_ledger_new(const char *name,
@@ -45,19 +51,22 @@ bool warprsa_vault_ledger_set_rules(warprsa_vault_ledger *ledger,
                                     const warprsa_key_rules *rules);
 
 /* Decides about a use at this time, and counts it. `denial` is what has been
- * found before: if it is one, it stays. Any thread. */
+ * found before: if it is one, it stays. Sets *paid (NULL: not wanted). Any
+ * thread. */
 warprsa_denial warprsa_vault_ledger_decide(warprsa_vault_ledger *ledger,
                                            const warprsa_vault_user *user,
                                            const warprsa_key_use *use,
                                            warprsa_denial denial,
-                                           uint64_t now_ns);
+                                           uint64_t now_ns,
+                                           warprsa_vault_paid *paid);
 
 /* A use that was allowed has not begun, by no fault of the user's, and is asked
- * for again: gives the user back what it took of a rate, of the line that has
- * allowed its last one. The use stays counted: what was allowed was allowed.
- * Any thread. */
+ * for again: gives the user back what it took of a rate, unless rates have begun
+ * anew. Once for a use at most. The use stays counted: what was allowed was
+ * allowed. Any thread. */
 void warprsa_vault_ledger_give_back(warprsa_vault_ledger *ledger,
-                                    const warprsa_vault_user *user);
+                                    const warprsa_vault_user *user,
+                                    const warprsa_vault_paid *paid);
 
 /* Whether a rule is for this user. Any thread. */
 bool warprsa_vault_ledger_knows(warprsa_vault_ledger *ledger,

@@ -300,24 +300,26 @@ static void say_denial(const warprsa_vault_key *key,
 
 warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
                                  const warprsa_vault_user *user,
-                                 const warprsa_key_use *use)
+                                 const warprsa_key_use *use,
+                                 warprsa_vault_paid *paid)
 {
     const uint64_t now_ns = warprsa_clock_ns();
     warprsa_denial denial = warprsa_vault_key_is_removed(key)
                                 ? WARPRSA_DENIED_NO_KEY
                                 : WARPRSA_ALLOWED;
 
-    denial =
-        warprsa_vault_ledger_decide(key->ledger, user, use, denial, now_ns);
+    denial = warprsa_vault_ledger_decide(key->ledger, user, use, denial, now_ns,
+                                         paid);
     if (denial != WARPRSA_ALLOWED)
         say_denial(key, user, use, denial, now_ns);
     return denial;
 }
 
 void warprsa_vault_give_back(warprsa_vault_key *key,
-                             const warprsa_vault_user *user)
+                             const warprsa_vault_user *user,
+                             const warprsa_vault_paid *paid)
 {
-    warprsa_vault_ledger_give_back(key->ledger, user);
+    warprsa_vault_ledger_give_back(key->ledger, user, paid);
 }
 
 bool warprsa_vault_may_know(warprsa_vault_key *key,

@@ -187,7 +187,7 @@ static void check_keys(void)
         want(same == key);
         want(warprsa_vault_key_spki(key, &bytes) != NULL && bytes > 0);
         want(warprsa_vault_key_modulus_bytes(key) >= 128);
-        want(warprsa_vault_may(key, &user, &use) < WARPRSA_DENIALS);
+        want(warprsa_vault_may(key, &user, &use, NULL) < WARPRSA_DENIALS);
         warprsa_vault_describe(key, &user, text, sizeof(text));
         warprsa_vault_rights(key, &user, &rights);
         (void)warprsa_vault_key_certificates(key, 100, text, sizeof(text),

@@ -70,6 +70,7 @@ static ending begin(warprsa_session *s, uint32_t slot, warprsa_session_key *key,
     warprsa_vault_key *of = NULL;
     warprsa_vault_user user;
     warprsa_key_use header;
+    warprsa_vault_paid paid;
     warprsa_denial denial;
 
     of = warprsa_session_find_key(s, key);
@@ -79,23 +80,25 @@ static ending begin(warprsa_session *s, uint32_t slot, warprsa_session_key *key,
     if (warprsa_key_use_fault(&header, key->bytes) != NULL)
         return failed;
     warprsa_peer_user(&s->peer, s->user.identity, &user);
-    denial = warprsa_vault_may(of, &user, &header);
+    denial = warprsa_vault_may(of, &user, &header, &paid);
     if (denial != WARPRSA_ALLOWED)
         return denied(denial);
     *use = warprsa_session_use_new(of, &header);
-    if (*use == NULL)
+    if (*use == NULL) {
+        warprsa_vault_give_back(of, &user, &paid);
         return later;
+    }
+    (*use)->paid = paid;
     warprsa_shm_copy_input(&s->shm, slot, (*use)->input, header.input_bytes);
     return pending;
 }
 
-/* Whether GPU hosts take what is to be signed, as far as that can be seen here:
- * an error costs no way to them. What encode() makes is compared with their
- * answer. A PSS padding is made by them. */
+/* Whether GPU hosts take what is to be signed: an error costs no way to them,
+ * and none that they then claim is believed. What encode() makes is compared
+ * with their answer, but for PSS, whose salt they choose. */
 static bool check_for_hosts(const warprsa_session *s, warprsa_session_use *use)
 {
     return use->header.operation != WARPRSA_USE_SIGN ||
-           use->header.padding == WARPRSA_PADDING_PSS ||
            s->context->config.uses->encode(use->key, &use->header, use->input,
                                            use->power, &use->task.errors);
 }
@@ -187,7 +190,7 @@ static void give_back(const warprsa_session *s, warprsa_session_use *use)
     warprsa_vault_user user;
 
     warprsa_peer_user(&s->peer, s->user.identity, &user);
-    warprsa_vault_give_back(use->key, &user);
+    warprsa_vault_give_back(use->key, &user, &use->paid);
 }
 
 static void end_use(warprsa_session *s, warprsa_pending *p, const ending *end)

@@ -18,7 +18,8 @@
 typedef struct warprsa_session_use {
     warprsa_vault_key *key; /* a reference */
     warprsa_pending *pending;
-    warprsa_key_use header; /* checked */
+    warprsa_key_use header;  /* checked */
+    warprsa_vault_paid paid; /* for it */
     /* What a thread of the vault does, has done or would do; its answer is that
      * of the use. */
     warprsa_use_task task;

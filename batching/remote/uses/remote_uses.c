@@ -30,7 +30,7 @@ static struct {
 
 /* ---- The keeper; with the lock held ---- */
 
-/* Takes out the uses that are late, or that each host has refused. */
+/* Takes out the uses that are late. */
 static size_t take_ended(warprsa_use_task *tasks[LATE_AT_ONCE], uint64_t now_ns)
 {
     warprsa_uses_core *core = &uses.core;
@@ -52,7 +52,8 @@ static size_t take_ended(warprsa_use_task *tasks[LATE_AT_ONCE], uint64_t now_ns)
     return count;
 }
 
-/* The same of those that no host has, once the last one that might is gone. */
+/* The same of those whose key no host has, once the last one that might is
+ * gone. */
 static size_t take_refused(warprsa_use_task *tasks[LATE_AT_ONCE])
 {
     warprsa_uses_core *core = &uses.core;
@@ -61,7 +62,7 @@ static size_t take_refused(warprsa_use_task *tasks[LATE_AT_ONCE])
 
     for (; use != NULL && count < LATE_AT_ONCE; use = next) {
         next = TAILQ_NEXT(use, link);
-        if (!use->no_key || !warprsa_use_is_refused(use))
+        if (!warprsa_use_lacks_key(use))
             continue;
         TAILQ_REMOVE(&core->all, use, all);
         tasks[count] = use->task;
@@ -79,8 +80,7 @@ static void take_back(uint64_t now_ns)
 
     for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
         if (uses.core.hosts[i] != NULL)
-            warprsa_use_host_take_back(uses.core.hosts[i],
-                                       now_ns - patience_ns);
+            warprsa_use_host_take_back(uses.core.hosts[i], now_ns, patience_ns);
 }
 
 /* Lets go of keys that the vault has removed. */
@@ -216,10 +216,8 @@ void warprsa_remote_uses_stop(void)
     pthread_cond_signal(&uses.changed);
     pthread_mutex_unlock(&core->lock);
     pthread_join(uses.keeper, NULL);
-    for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++) {
+    for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
         warprsa_use_host_stop(core->hosts[i]);
-        core->hosts[i] = NULL;
-    }
     free_core();
     uses.is_started = false;
 }

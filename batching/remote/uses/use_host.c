@@ -49,9 +49,11 @@ struct warprsa_use_host {
     warprsa_link *link; /* NULL: no session */
     bool is_idle;       /* the thread waits for work */
     bool lost, draining, wrong;
-    bool silent;   /* others get its uses, until it answers something */
+    bool refused; /* to sign what is valid; the reading thread's in a session */
+    bool silent;  /* others get its uses, until it answers something */
     bool answered; /* something in this session */
     char why[WARPRSA_TLS_WHY];
+    uint64_t took_ns; /* the last answer in this session */
     uint64_t paused_until_ns;
     uint32_t keys_max, room; /* uses it may have at once */
     unsigned count;          /* that it has */
@@ -214,6 +216,8 @@ static const char *find_uses(warprsa_use_host *host,
                              const warprsa_remote_response *r,
                              warprsa_judged_use *judged, size_t *count)
 {
+    const uint64_t now_ns = warprsa_clock_ns();
+
     *count = 0;
     host->silent = false;
     for (size_t i = 0; i < r->count; i++) {
@@ -223,6 +227,7 @@ static const char *find_uses(warprsa_use_host *host,
         if (use == NULL)
             return "a result that nobody waits for";
         take_out(host, use);
+        host->took_ns = now_ns - use->sent_ns;
         if (use->task == NULL) {
             warprsa_uses_forget(use);
             continue;
@@ -245,8 +250,9 @@ static void move(warprsa_use_host *host, warprsa_judged_use *one)
             warprsa_clock_ns() + PAUSE_MS * WARPRSA_NS_PER_MS;
     else
         use->refused |= UINT32_C(1) << host->place;
-    use->no_key = use->no_key || one->verdict == WARPRSA_USE_NO_KEY;
-    if (use->no_key && warprsa_use_is_refused(use)) {
+    if (one->verdict == WARPRSA_USE_NO_KEY)
+        use->lacks |= UINT32_C(1) << host->place;
+    if (warprsa_use_lacks_key(use)) {
         use->task->denial = WARPRSA_DENIED_NO_KEY;
         one->verdict = WARPRSA_USE_ENDS;
         return;
@@ -297,6 +303,18 @@ static void say_no_key(const warprsa_use_host *host,
                          one->result->status == WARPRSA_REMOTE_UNSUPPORTED
                              ? "takes no uses of keys of its own"
                              : "does not have it");
+}
+
+/* Once in a session. */
+static void say_refused(warprsa_use_host *host, const warprsa_judged_use *one)
+{
+    if (!host->refused)
+        warprsa_uses_say(host->core, 0,
+                         "key %s: host %s refuses to sign, as invalid, what "
+                         "is valid here; others are asked",
+                         warprsa_vault_key_name(one->use->key->key),
+                         host->name);
+    host->refused = true;
 }
 
 static void say_denial(const warprsa_use_host *host,
@@ -351,6 +369,9 @@ static const char *take_results(warprsa_use_host *host,
     for (size_t i = 0; i < count; i++)
         if (judged[i].verdict == WARPRSA_USE_NO_KEY)
             say_no_key(host, &judged[i]);
+        else if (judged[i].verdict == WARPRSA_USE_LEAVES &&
+                 judged[i].result->status == WARPRSA_REMOTE_INVALID)
+            say_refused(host, &judged[i]);
         else if (judged[i].verdict == WARPRSA_USE_ENDS &&
                  judged[i].use->task->denial != WARPRSA_ALLOWED)
             say_denial(host, &judged[i]);
@@ -467,7 +488,8 @@ static bool open_session(warprsa_use_host *host, char *why, size_t why_size)
 
     pthread_mutex_lock(&core->lock);
     host->lost = host->draining = host->wrong = false;
-    host->silent = host->answered = false;
+    host->silent = host->answered = host->refused = false;
+    host->took_ns = 0;
     pthread_mutex_unlock(&core->lock);
     if (!warprsa_trust_open(&host->trust, &core->config.tls, why, why_size))
         return false;
@@ -670,6 +692,10 @@ void warprsa_use_host_stop(warprsa_use_host *host)
     pthread_cond_signal(&host->changed);
     pthread_mutex_unlock(&host->core->lock);
     pthread_join(host->thread, NULL);
+    /* The threads of other hosts go on, and may still wake this one. */
+    pthread_mutex_lock(&host->core->lock);
+    host->core->hosts[host->place] = NULL;
+    pthread_mutex_unlock(&host->core->lock);
     pthread_cond_destroy(&host->changed);
     free(host);
 }
@@ -702,15 +728,15 @@ void warprsa_use_hosts_wake_all(warprsa_uses_core *core)
             wake(core->hosts[i]);
 }
 
-bool warprsa_use_is_refused(const warprsa_remote_use *use)
+bool warprsa_use_lacks_key(const warprsa_remote_use *use)
 {
     warprsa_address address;
 
     for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
         if (warprsa_remote_hosts_get(i, &address) &&
-            (use->refused & UINT32_C(1) << i) == 0)
+            (use->lacks & UINT32_C(1) << i) == 0)
             return false;
-    return true;
+    return use->lacks != 0;
 }
 
 void warprsa_use_host_look(warprsa_use_host *host)
@@ -718,16 +744,17 @@ void warprsa_use_host_look(warprsa_use_host *host)
     pthread_cond_signal(&host->changed);
 }
 
-/* Whether a host other than this one takes uses now. */
-static bool has_other(const warprsa_use_host *host)
+/* A bit for the place of each other host that takes uses now. */
+static uint32_t others_of(const warprsa_use_host *host)
 {
     const warprsa_uses_core *core = host->core;
+    uint32_t others = 0;
 
     for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
         if (core->hosts[i] != NULL && core->hosts[i] != host &&
             takes_more(core->hosts[i]))
-            return true;
-    return false;
+            others |= UINT32_C(1) << i;
+    return others;
 }
 
 /* Lets the task of a use that the host has wait again, as a use of its own: the
@@ -745,22 +772,33 @@ static void copy_back(warprsa_use_host *host, warprsa_remote_use *use)
     copy->key->uses++;
     copy->deadline_ns = use->deadline_ns;
     copy->refused = use->refused | UINT32_C(1) << host->place;
-    copy->no_key = use->no_key;
+    copy->lacks = use->lacks;
     TAILQ_INSERT_BEFORE(use, copy, all);
     TAILQ_REMOVE(&core->all, use, all);
     use->task = NULL;
     send_back(host, copy);
 }
 
-void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t before_ns)
+void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t now_ns,
+                                uint64_t patience_ns)
 {
-    warprsa_remote_use *use = TAILQ_FIRST(&host->sent);
+    const uint32_t others = others_of(host);
+    /* A host that is slow, but answers, gets more time; others keep some. */
+    const uint64_t slow_ns =
+        host->took_ns < 2 * patience_ns ? host->took_ns : 2 * patience_ns;
+    warprsa_remote_use *use = NULL;
+    bool took_back = false;
 
-    if (use == NULL || use->sent_ns >= before_ns || !has_other(host))
+    TAILQ_FOREACH (use, &host->sent, link) {
+        if (now_ns - use->sent_ns <= patience_ns + slow_ns)
+            break;
+        if (use->task == NULL || (others & ~use->refused) == 0)
+            continue;
+        copy_back(host, use);
+        took_back = true;
+    }
+    if (!took_back)
         return;
     host->silent = true;
-    for (; use != NULL && use->sent_ns < before_ns; use = TAILQ_NEXT(use, link))
-        if (use->task != NULL)
-            copy_back(host, use);
     warprsa_use_hosts_wake_all(host->core);
 }

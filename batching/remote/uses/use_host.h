@@ -18,8 +18,9 @@ typedef struct warprsa_use_host warprsa_use_host;
 warprsa_use_host *warprsa_use_host_start(warprsa_uses_core *core,
                                          unsigned place);
 
-/* Ends the thread and the session. Its uses wait again. core->stopping is set.
- * Without the lock. NULL: does nothing. */
+/* Ends the thread and the session, and leaves the host's place in core->hosts.
+ * Its uses wait again. core->stopping is set. Without the lock. NULL: does
+ * nothing. */
 void warprsa_use_host_stop(warprsa_use_host *host);
 
 /* ---- With the lock held ---- */
@@ -30,16 +31,18 @@ void warprsa_use_hosts_wake(warprsa_uses_core *core);
 /* The same of all idle hosts: some of them may not have the uses. */
 void warprsa_use_hosts_wake_all(warprsa_uses_core *core);
 
-/* Whether each host that there is has refused a use. */
-bool warprsa_use_is_refused(const warprsa_remote_use *use);
+/* Whether each host that there is has said that it lacks the key. */
+bool warprsa_use_lacks_key(const warprsa_remote_use *use);
 
 /* The list of hosts has changed. */
 void warprsa_use_host_look(warprsa_use_host *host);
 
-/* If the host has not answered a use that was sent before `before_ns`, and
- * another host takes some now: lets all such uses wait again, and gives the
- * host no more until it has answered something. */
-void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t before_ns);
+/* Lets uses wait again that the host has had for longer than `patience_ns` and
+ * what its last answer took, three times `patience_ns` at most, if another host
+ * takes some now that has not refused them. The host then gets no more until it
+ * has answered something. */
+void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t now_ns,
+                                uint64_t patience_ns);
 
 /* Tells the host that a key goes. */
 void warprsa_use_host_unload(warprsa_use_host *host,

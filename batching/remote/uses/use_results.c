@@ -55,6 +55,9 @@ static warprsa_use_verdict judge(warprsa_use_task *task,
     case WARPRSA_REMOTE_OK:
         return take_answer(task, result);
     case WARPRSA_REMOTE_INVALID:
+        /* What is to be signed has been padded here without an error. */
+        if (task->use->operation == WARPRSA_USE_SIGN)
+            return WARPRSA_USE_LEAVES;
         task->errors = result->errors;
         return WARPRSA_USE_ENDS;
     case WARPRSA_REMOTE_DENIED:

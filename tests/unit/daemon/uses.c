@@ -248,6 +248,13 @@ TEST_IN(what_has_no_result, begin, end)
     assert_int_equal(use.errors.codes[0], 18);
     fake_vault.slow = true;
     assert_int_equal(use_key(&use, KEY, &decrypt), WARPRSA_USE_FAILED);
+    /* GPU hosts are not asked for a signature that can't be made. */
+    fake_vault.computed = 0;
+    fake_vault.remote = true;
+    assert_int_equal(use_key(&use, KEY, &sign_pss), WARPRSA_USE_FAILED);
+    assert_int_equal(use.errors.codes[0], 17);
+    assert_int_equal(fake_vault.computed, 0);
+    fake_vault.remote = false;
     fake_vault.bad = false;
     assert_int_equal(s.queue_config.counters->vault_uses, 0);
     done(KEY, &decrypt);
@@ -432,6 +439,7 @@ TEST_IN(late_for_now, begin, end)
     assert_int_equal(fake_vault.computed, 3);
     assert_int_equal(fake_vault.uses, 3);
     assert_int_equal(fake_vault.given_back, 2);
+    assert_int_equal(fake_vault.given_back_lines, 1 + 2);
     assert_int_equal(g.counters->vault_uses, 1);
 }
 

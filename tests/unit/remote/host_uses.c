@@ -262,7 +262,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static const unsigned short_ms = SHORT_MS, hang_ms = 40000;
+static const unsigned short_ms = SHORT_MS, hang_ms = 40000, slow_ms = 20000;
 
 static int begin(void **state)
 {
@@ -583,6 +583,34 @@ TEST_IN(test_refusals, begin, end)
     assert_done(0);
 }
 
+/* A host that finds fault with what is valid is not believed. Ciphertexts have
+ * faults that only the private key shows. */
+TEST_IN(test_invalid, begin, end)
+{
+    const char *said = NULL;
+
+    set_away(2, true);
+    ask(0, 7, &sign_pkcs1);
+    ask(1, 7, &sign_pss);
+    ask(2, 7, &decrypt);
+    expect_uses(1, 3);
+    answer_status(1, 2, WARPRSA_REMOTE_INVALID);
+    wait_until(is_done, &tasks[2]);
+    assert_false(tasks[2].task.has_answer);
+    answer_status(1, 0, WARPRSA_REMOTE_INVALID);
+    answer_status(1, 1, WARPRSA_REMOTE_INVALID);
+    assert_int_equal(tasks[0].done + tasks[1].done, 0);
+    set_away(2, false);
+    expect_uses(2, 2);
+    answer_right(2, 0);
+    answer_right(2, 1);
+    assert_done(0);
+    assert_done(1);
+    said = strstr(fake.log, "key www: host a:1 refuses to sign");
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "key www: host a:1"));
+}
+
 /* A key that one host lacks, and one that both do. */
 TEST_IN(test_no_key, begin, end)
 {
@@ -610,6 +638,27 @@ TEST_IN(test_no_key, begin, end)
     assert_false(tasks[1].task.is_late);
     assert_int_equal(tasks[1].task.denial, WARPRSA_DENIED_NO_KEY);
     assert_non_null(strstr(fake.log, "a:1 takes no uses of keys of its own\n"));
+}
+
+/* A host that could not do it may still have the key: no denial, until that
+ * host is gone. */
+TEST_IN(test_no_key_and_a_failure, begin, end)
+{
+    char why[200];
+
+    set_away(2, true);
+    ask(0, 7, &sign_pkcs1);
+    expect_uses(1, 1);
+    answer_status(1, 0, WARPRSA_REMOTE_FAILED);
+    set_away(2, false);
+    expect_uses(2, 1);
+    answer(2, 0, WARPRSA_REMOTE_DENIED, NULL, 0, WARPRSA_DENIED_NO_KEY);
+    assert_int_equal(tasks[0].done, 0);
+    assert_true(warprsa_remote_hosts_set("b:2", why, sizeof(why)));
+    warprsa_remote_uses_look();
+    wait_until(is_done, &tasks[0]);
+    assert_false(tasks[0].task.is_late);
+    assert_int_equal(tasks[0].task.denial, WARPRSA_DENIED_NO_KEY);
 }
 
 TEST_IN(test_denial, begin, end)
@@ -737,6 +786,26 @@ TEST_WITH(test_silent, begin, end, (void *)&hang_ms)
     answer_right(1, 1);
     assert_int_equal(tasks[0].done, 1);
     assert_int_equal(counters->vault_remote_moved, 2);
+}
+
+/* Hosts that are slow, but answer: the first one's answer comes too late, and
+ * the second one keeps the use, as the first one has had it. */
+TEST_WITH(test_slow, begin, end, (void *)&slow_ms)
+{
+    set_away(2, true);
+    ask(0, 7, &sign_pkcs1);
+    expect_uses(1, 1);
+    set_away(2, false);
+    expect_uses(2, 1);
+    answer_right(1, 0);
+    assert_int_equal(tasks[0].done, 0);
+    /* Host 1 has it, until it goes to host 2: the other one is older. */
+    ask(1, 7, &sign_pkcs1);
+    expect_uses(2, 2);
+    answer_right(2, 0);
+    answer_right(2, 1);
+    assert_done(0);
+    assert_done(1);
 }
 
 /* A host that is removed answers what it has, and gets no more; a draining one

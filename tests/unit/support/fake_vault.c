@@ -58,7 +58,7 @@ warprsa_vault *fake_vault_reset(unsigned count)
     assert_int_equal(fake_vault_references(), 0);
     fake_vault.denial = fake_vault.unknown_before = 0;
     fake_vault.compute_full = fake_vault.slow = fake_vault.bad = false;
-    fake_vault.empty = false;
+    fake_vault.empty = fake_vault.remote = false;
     fake_vault.all_rights = false;
     fake_vault.certificates = fake_vault.edition = 0;
     memset(published, 0, sizeof(published));
@@ -66,6 +66,7 @@ warprsa_vault *fake_vault_reset(unsigned count)
     fake_vault.partial = false;
     fake_vault.uses = fake_vault.denials = fake_vault.late = 0;
     fake_vault.given_back = 0;
+    fake_vault.paid = fake_vault.given_back_lines = 0;
     fake_vault.computed = fake_vault.finished = 0;
     memset(&vault, 0, sizeof(vault));
     vault.count = count;
@@ -171,9 +172,13 @@ static void note_user(const warprsa_vault_user *user)
 
 warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
                                  const warprsa_vault_user *user,
-                                 const warprsa_key_use *use)
+                                 const warprsa_key_use *use,
+                                 warprsa_vault_paid *paid)
 {
     const warprsa_denial denial = (warprsa_denial)fake_vault.denial;
+    const unsigned line = atomic_fetch_add(&fake_vault.paid, 1) + 1;
+
+    *paid = (warprsa_vault_paid){.line = line};
 
     assert_null(
         warprsa_key_use_fault(use, warprsa_vault_key_modulus_bytes(key)));
@@ -184,10 +189,12 @@ warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
 }
 
 void warprsa_vault_give_back(warprsa_vault_key *key,
-                             const warprsa_vault_user *user)
+                             const warprsa_vault_user *user,
+                             const warprsa_vault_paid *paid)
 {
     note_user(user);
     atomic_fetch_add(&fake_vault.given_back, 1);
+    atomic_fetch_add(&fake_vault.given_back_lines, paid->line);
 }
 
 bool warprsa_vault_may_know(warprsa_vault_key *key,

@@ -39,6 +39,8 @@ typedef struct fake_vault_state {
     atomic_bool remote;         /* GPU hosts have all keys */
     /* What it saw. */
     atomic_uint uses, denials, given_back, computed, finished;
+    /* The n-th question is paid by line n; the sum of the lines given back. */
+    atomic_uint paid, given_back_lines;
     pthread_mutex_t lock; /* of `user` */
     warprsa_vault_user user;
     char identity[256];

@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <openssl/core_names.h>
+#include <openssl/param_build.h>
+#include <openssl/x509.h>
+
 #define BIT(number) (UINT32_C(1) << (number))
 #define ALL_DIGESTS (BIT(WARPRSA_USE_DIGESTS) - 1)
 #define COUNT(of)   (sizeof(of) / sizeof((of)[0]))
@@ -285,6 +289,52 @@ TEST(test_remote_keys)
     assert_null(warprsa_key_rules_remote(&rules, "ww"));
     warprsa_key_rules_free(&rules);
     assert_int_equal(rules.remote_count, 0);
+}
+
+/* Whether a key with a modulus and an exponent of so many bits is taken. */
+static bool is_taken(int bits, int e_bits)
+{
+    BIGNUM *n = BN_new(), *e = BN_new();
+    OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(NULL, "RSA", NULL);
+    static unsigned char base64[8192];
+    unsigned char *spki = NULL;
+    static warprsa_remote_key key;
+    OSSL_PARAM *params = NULL;
+    EVP_PKEY *public = NULL;
+    bool taken = false;
+    int bytes = 0;
+
+    assert_true(BN_set_bit(n, bits - 1) && BN_set_bit(n, 0) &&
+                BN_set_bit(e, e_bits - 1) && BN_set_bit(e, 0));
+    assert_true(OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, n) &&
+                OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, e));
+    params = OSSL_PARAM_BLD_to_param(build);
+    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
+    assert_int_equal(
+        EVP_PKEY_fromdata(ctx, &public, EVP_PKEY_PUBLIC_KEY, params), 1);
+    bytes = i2d_PUBKEY(public, &spki);
+    assert_in_range(bytes, 1, 6000);
+    taken =
+        warprsa_remote_key_decode(&key, (const char *)base64,
+                                  (size_t)EVP_EncodeBlock(base64, spki, bytes));
+    OPENSSL_free(spki);
+    EVP_PKEY_free(public);
+    OSSL_PARAM_free(params);
+    EVP_PKEY_CTX_free(ctx);
+    OSSL_PARAM_BLD_free(build);
+    BN_free(e);
+    BN_free(n);
+    return taken;
+}
+
+/* Keys whose signatures libcrypto would not check are refused. */
+TEST(test_long_exponents)
+{
+    assert_true(is_taken(3072, 65));
+    assert_true(is_taken(3073, 64));
+    assert_false(is_taken(3073, 65));
+    assert_false(is_taken(16385, 17));
 }
 
 static void assert_refused(const char *text, size_t bytes, const char *expected)

@@ -210,13 +210,14 @@ TEST(test_readings)
                   "0 key ca: removed\n");
     assert_true(warprsa_vault_generation(vault) > generation);
     assert_true(warprsa_vault_key_is_removed(www));
-    assert_int_equal(warprsa_vault_may(www, &alice, &sign),
+    assert_int_equal(warprsa_vault_may(www, &alice, &sign, NULL),
                      WARPRSA_DENIED_NO_KEY);
     assert_false(warprsa_vault_may_know(www, &alice));
     logged.text[0] = '\0';
     now = warprsa_vault_find_name(vault, "www");
     assert_memory_equal(now->padding->n, numbers[2].bytes, 128);
-    assert_int_equal(warprsa_vault_may(now, &alice, &sign), WARPRSA_ALLOWED);
+    assert_int_equal(warprsa_vault_may(now, &alice, &sign, NULL),
+                     WARPRSA_ALLOWED);
     assert_true(warprsa_vault_may_know(now, &alice));
     assert_null(warprsa_vault_find(vault, www->spki_sha256));
     warprsa_vault_key_release(now);
@@ -242,7 +243,8 @@ TEST(test_refusals)
                   "stays\n"
                   "0 key new: added: RSA of 1024 bits\n");
     assert_false(warprsa_vault_key_is_removed(www));
-    assert_int_equal(warprsa_vault_may(www, &alice, &sign), WARPRSA_ALLOWED);
+    assert_int_equal(warprsa_vault_may(www, &alice, &sign, NULL),
+                     WARPRSA_ALLOWED);
     /* Twice the same name: the second counts for nothing. */
     read_keys(vault, "new=1 new=1 !www !www !new", rules_of_alice);
     logged.text[0] = '\0';
@@ -301,20 +303,22 @@ TEST(test_failed_readings)
     assert_logged("0 key www: added: RSA of 1024 bits\n"
                   "0 rules not read: keys.conf:1:1: no; no key can be used\n");
     www = warprsa_vault_find_name(vault, "www");
-    assert_int_equal(warprsa_vault_may(www, &alice, &sign),
+    assert_int_equal(warprsa_vault_may(www, &alice, &sign, NULL),
                      WARPRSA_DENIED_USER);
     logged.text[0] = '\0';
     strcpy(reading.keys_why, "/keys: gone");
     add_rules(&reading, rules_of_alice);
     assert_true(warprsa_vault_replace(vault, &reading));
     assert_logged("0 keys not read: /keys: gone; all stay as they were\n");
-    assert_int_equal(warprsa_vault_may(www, &alice, &sign), WARPRSA_ALLOWED);
+    assert_int_equal(warprsa_vault_may(www, &alice, &sign, NULL),
+                     WARPRSA_ALLOWED);
     read_keys(vault, "www=0",
               "www user=1002 sign padding=none\n"
               "gone user=1,2 sign padding=none\n");
     assert_logged("0 keys.conf, line 2: there is no key gone\n");
-    assert_int_equal(warprsa_vault_may(www, &bob, &sign), WARPRSA_ALLOWED);
-    assert_int_equal(warprsa_vault_may(www, &alice, &sign),
+    assert_int_equal(warprsa_vault_may(www, &bob, &sign, NULL),
+                     WARPRSA_ALLOWED);
+    assert_int_equal(warprsa_vault_may(www, &alice, &sign, NULL),
                      WARPRSA_DENIED_USER);
     logged.text[0] = '\0';
     strcpy(reading.rules_why, "keys.conf:1:1: no");
@@ -322,7 +326,8 @@ TEST(test_failed_readings)
     assert_true(warprsa_vault_replace(vault, &reading));
     assert_logged("0 rules not read: keys.conf:1:1: no; they stay as they "
                   "were\n0 keys.conf, line 2: there is no key gone\n");
-    assert_int_equal(warprsa_vault_may(www, &bob, &sign), WARPRSA_ALLOWED);
+    assert_int_equal(warprsa_vault_may(www, &bob, &sign, NULL),
+                     WARPRSA_ALLOWED);
     warprsa_vault_key_release(www);
     warprsa_vault_free(vault);
 }
@@ -419,14 +424,16 @@ TEST(test_log_of_uses)
     read_keys(vault, "www=0", rules_of_alice);
     www = warprsa_vault_find_name(vault, "www");
     logged.text[0] = '\0';
-    assert_int_equal(warprsa_vault_may(www, &bob, &sign), WARPRSA_DENIED_USER);
+    assert_int_equal(warprsa_vault_may(www, &bob, &sign, NULL),
+                     WARPRSA_DENIED_USER);
     assert_logged("0 key www: denied to user 1002 (process 4712): sign, "
                   "padding none, digest none: keys.conf allows this user "
                   "nothing with it\n");
-    assert_int_equal(warprsa_vault_may(www, &host, &sign), WARPRSA_DENIED_USER);
+    assert_int_equal(warprsa_vault_may(www, &host, &sign, NULL),
+                     WARPRSA_DENIED_USER);
     assert_non_null(strstr(logged.text, "denied to identity dns:a (process"));
     for (unsigned i = 0; i < 5; i++)
-        assert_int_equal(warprsa_vault_may(www, &alice, &sign),
+        assert_int_equal(warprsa_vault_may(www, &alice, &sign, NULL),
                          WARPRSA_ALLOWED);
     logged.text[0] = '\0';
     warprsa_vault_audit(vault);
@@ -457,7 +464,7 @@ TEST(test_log_budget)
     www = warprsa_vault_find_name(vault, "www");
     logged.text[0] = '\0';
     for (unsigned i = 0; i < 1000; i++)
-        assert_int_equal(warprsa_vault_may(www, &bob, &sign),
+        assert_int_equal(warprsa_vault_may(www, &bob, &sign, NULL),
                          WARPRSA_DENIED_USER);
     for (const char *c = logged.text; *c != '\0'; c++)
         written += *c == '\n';
@@ -566,7 +573,8 @@ static void *use_keys(void *arg)
         warprsa_vault_key *key = warprsa_vault_find_name(arg, "www");
 
         if (key != NULL) {
-            const warprsa_denial denial = warprsa_vault_may(key, &alice, &sign);
+            const warprsa_denial denial =
+                warprsa_vault_may(key, &alice, &sign, NULL);
 
             assert_true(denial == WARPRSA_ALLOWED ||
                         denial == WARPRSA_DENIED_NO_KEY);

@@ -53,9 +53,9 @@ static void assert_decision(warprsa_vault_ledger *ledger,
                             const warprsa_key_use *use, uint64_t now_ns,
                             warprsa_denial expected)
 {
-    assert_int_equal(
-        warprsa_vault_ledger_decide(ledger, user, use, WARPRSA_ALLOWED, now_ns),
-        expected);
+    assert_int_equal(warprsa_vault_ledger_decide(ledger, user, use,
+                                                 WARPRSA_ALLOWED, now_ns, NULL),
+                     expected);
 }
 
 /* How many of `tries` uses are allowed at one time. */
@@ -68,7 +68,7 @@ static unsigned allowed_at(warprsa_vault_ledger *ledger,
     while (tries-- > 0)
         allowed +=
             warprsa_vault_ledger_decide(ledger, user, &sign, WARPRSA_ALLOWED,
-                                        now_ns) == WARPRSA_ALLOWED;
+                                        now_ns, NULL) == WARPRSA_ALLOWED;
     return allowed;
 }
 
@@ -114,6 +114,19 @@ TEST(test_rates_of_lines)
     warprsa_key_rules_free(&rules);
 }
 
+/* Which rate pays for a use that is allowed. */
+static warprsa_vault_paid pay(warprsa_vault_ledger *ledger,
+                              const warprsa_vault_user *user,
+                              const warprsa_key_use *use)
+{
+    warprsa_vault_paid paid = {.line = 99};
+
+    assert_int_equal(warprsa_vault_ledger_decide(
+                         ledger, user, use, WARPRSA_ALLOWED, 1000 * MS, &paid),
+                     WARPRSA_ALLOWED);
+    return paid;
+}
+
 /* What could not be begun costs nothing of the rate, and stays counted. */
 TEST(test_rate_given_back)
 {
@@ -121,20 +134,48 @@ TEST(test_rate_given_back)
     warprsa_vault_ledger *ledger =
         ledger_new(&rules, "www user=1001,1002 sign padding=none rate=20\n"
                            "www user=1002 sign padding=none\n");
+    warprsa_vault_paid paid = pay(ledger, &alice, &sign), none;
 
-    warprsa_vault_ledger_give_back(ledger, &alice); /* nothing was taken */
-    assert_int_equal(allowed_at(ledger, &alice, 1000 * MS, 100), 3);
-    warprsa_vault_ledger_give_back(ledger, &alice);
-    warprsa_vault_ledger_give_back(ledger, &alice);
+    assert_int_equal(paid.line, 1);
     assert_int_equal(allowed_at(ledger, &alice, 1000 * MS, 100), 2);
-    /* The last one was by a line without a rate. */
+    warprsa_vault_ledger_give_back(ledger, &alice, &paid);
+    warprsa_vault_ledger_give_back(ledger, &alice, &paid);
+    assert_int_equal(allowed_at(ledger, &alice, 1000 * MS, 100), 2);
+    /* What a line without a rate allows costs nothing. */
     assert_int_equal(allowed_at(ledger, &bob, 1000 * MS, 100), 100);
-    warprsa_vault_ledger_give_back(ledger, &bob);
+    none = pay(ledger, &bob, &sign);
+    assert_int_equal(none.line, 0);
+    warprsa_vault_ledger_give_back(ledger, &bob, &none);
     assert_decision(ledger, &alice, &sign, 1000 * MS, WARPRSA_DENIED_RATE);
     /* However often: it takes back no more than the clock. */
     for (unsigned i = 0; i < 1000; i++)
-        warprsa_vault_ledger_give_back(ledger, &alice);
+        warprsa_vault_ledger_give_back(ledger, &alice, &paid);
     assert_true(allowed_at(ledger, &alice, 1000 * MS, 100) < 100);
+    warprsa_vault_ledger_free(ledger);
+    warprsa_key_rules_free(&rules);
+}
+
+/* What is given back is what the use took, not what the user's last one did;
+ * and nothing, if there are other rules by then. */
+TEST(test_rate_given_back_where_it_was_taken)
+{
+    warprsa_key_rules rules;
+    warprsa_vault_ledger *ledger =
+        ledger_new(&rules, "www user=1001 sign padding=none\n"
+                           "www user=1001 decrypt padding=none rate=1\n");
+    const warprsa_vault_paid free_of_charge = pay(ledger, &alice, &sign);
+    const warprsa_vault_paid paid = pay(ledger, &alice, &decrypt);
+
+    assert_int_equal(paid.line, 2);
+    for (unsigned i = 0; i < 100; i++)
+        warprsa_vault_ledger_give_back(ledger, &alice, &free_of_charge);
+    assert_decision(ledger, &alice, &decrypt, 1000 * MS, WARPRSA_DENIED_RATE);
+    warprsa_vault_ledger_give_back(ledger, &alice, &paid);
+    assert_decision(ledger, &alice, &decrypt, 1000 * MS, WARPRSA_ALLOWED);
+    assert_true(warprsa_vault_ledger_set_rules(ledger, &rules));
+    assert_decision(ledger, &alice, &decrypt, 1000 * MS, WARPRSA_ALLOWED);
+    warprsa_vault_ledger_give_back(ledger, &alice, &paid);
+    assert_decision(ledger, &alice, &decrypt, 1000 * MS, WARPRSA_DENIED_RATE);
     warprsa_vault_ledger_free(ledger);
     warprsa_key_rules_free(&rules);
 }
@@ -212,7 +253,8 @@ TEST(test_accounts)
     assert_string_equal(s.identity, "dns:a");
     /* What was denied before, as by the key itself, is counted and stays. */
     assert_int_equal(warprsa_vault_ledger_decide(ledger, &alice, &sign,
-                                                 WARPRSA_DENIED_NO_KEY, MS),
+                                                 WARPRSA_DENIED_NO_KEY, MS,
+                                                 NULL),
                      WARPRSA_DENIED_NO_KEY);
     assert_int_equal(sum_of(ledger, false).denials, 4);
     warprsa_vault_ledger_free(ledger);

@@ -234,7 +234,8 @@ TEST_IN(test_files, begin, end)
         "key ca: added: RSA of 1024 bits\n"
         "key www: added: RSA of 1024 bits, with certificates\n");
     www = warprsa_vault_find_name(vault, "www");
-    assert_int_equal(warprsa_vault_may(www, &user, &use), WARPRSA_ALLOWED);
+    assert_int_equal(warprsa_vault_may(www, &user, &use, NULL),
+                     WARPRSA_ALLOWED);
     bytes = warprsa_vault_key_certificates(www, 0, pem, sizeof(pem), &edition);
     assert_true(bytes > 2 * WARPRSA_VAULT_PIECE_BYTES);
     assert_memory_equal(pem, "-----BEGIN CERTIFICATE-----", 27);
@@ -333,7 +334,8 @@ TEST_IN(test_remote, begin, end)
     assert_remote("www", true);
     assert_remote("own", false);
     www = warprsa_vault_find_name(vault, "www");
-    assert_int_equal(warprsa_vault_may(www, &user, &use), WARPRSA_ALLOWED);
+    assert_int_equal(warprsa_vault_may(www, &user, &use, NULL),
+                     WARPRSA_ALLOWED);
 
     write_key("www.pem", pkeys[0], NULL);
     read_files(rules_path, "");
@@ -458,7 +460,7 @@ static warprsa_denial may(const char *name)
     warprsa_denial denial = WARPRSA_DENIED_NO_KEY;
 
     if (key != NULL)
-        denial = warprsa_vault_may(key, &user, &use);
+        denial = warprsa_vault_may(key, &user, &use, NULL);
     warprsa_vault_key_release(key);
     return denial;
 }
