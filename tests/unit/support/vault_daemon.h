@@ -14,6 +14,11 @@
 /* Whether WARPRSA_TEST_KEYS=vault says that a test's keys are references. */
 bool vault_daemon_is_wanted(void);
 
+/* Whether the daemon has a vault. Under ThreadSanitizer each process has a
+ * thread from the start, so warprsad can't hide the files of its keys from its
+ * serving process, and does not serve. */
+bool vault_daemon_has_vault(void);
+
 /* Starts the daemon, with the engine on the CPU and rules that allow this user
  * everything. One at a time. */
 void vault_daemon_start(void);

@@ -100,6 +100,7 @@ static void add_to_vault(ways_key *key)
 
     ERR_set_mark();
     key->is_in_vault =
+        vault_daemon_has_vault() &&
         EVP_PKEY_get_bits(key->oracle) <= CHECKED_BITS_MAX &&
         EVP_PKEY_get_bn_param(key->oracle, OSSL_PKEY_PARAM_RSA_FACTOR1, &p);
     ERR_pop_to_mark();
