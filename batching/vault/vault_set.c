@@ -513,6 +513,23 @@ static void renew_certificates(const warprsa_vault *vault,
     key->certificate_bytes = bytes;
 }
 
+/* Whether a key's file must not take the place of a key of GPU hosts: while
+ * keys.conf can't be read, that one stays. */
+static bool is_in_the_way(const warprsa_vault *vault,
+                          const warprsa_vault_reading *reading,
+                          const warprsa_vault_key *old,
+                          const warprsa_vault_key *key)
+{
+    if (reading->rules_why[0] == '\0' || old == NULL || !old->is_remote ||
+        key->is_remote)
+        return false;
+    say(vault, 0,
+        "key %s: refused: its file is not used while keys.conf can't be read, "
+        "which said that GPU hosts have it; the key as it was before stays",
+        key->name);
+    return true;
+}
+
 /* The keys that were read: those that are the same as before stay, so that
  * whoever has found them need not look again. */
 static void take_keys(change *c, warprsa_vault *vault,
@@ -525,6 +542,10 @@ static void take_keys(change *c, warprsa_vault *vault,
         if (c->keys.count > 0 &&
             strcmp(c->keys.by_name[c->keys.count - 1]->name, key->name) == 0)
             continue;
+        if (is_in_the_way(vault, reading, old, key)) {
+            keep(c, old);
+            continue;
+        }
         if (old == NULL || compare_spkis(&old, &key) != 0 ||
             old->is_remote != key->is_remote) {
             key->certificate_edition = vault->readings;

@@ -52,13 +52,14 @@ static size_t take_ended(warprsa_use_task *tasks[LATE_AT_ONCE], uint64_t now_ns)
     return count;
 }
 
-/* The same of those whose key no host has, once the last one that might is
- * gone. */
-static size_t take_refused(warprsa_use_task *tasks[LATE_AT_ONCE])
+/* The same of those of one owner whose key no host has, once the last one that
+ * might is gone; behind `count` others. The owner may be gone then. */
+static size_t take_refused_of(const warprsa_use_owner *owner,
+                              warprsa_use_task *tasks[LATE_AT_ONCE],
+                              size_t count)
 {
     warprsa_uses_core *core = &uses.core;
-    warprsa_remote_use *use = TAILQ_FIRST(&core->waiting.again), *next = NULL;
-    size_t count = 0;
+    warprsa_remote_use *use = TAILQ_FIRST(&owner->again), *next = NULL;
 
     for (; use != NULL && count < LATE_AT_ONCE; use = next) {
         next = TAILQ_NEXT(use, link);
@@ -69,6 +70,19 @@ static size_t take_refused(warprsa_use_task *tasks[LATE_AT_ONCE])
         tasks[count++]->denial = WARPRSA_DENIED_NO_KEY;
         warprsa_waiting_uses_remove(&core->waiting, use);
         warprsa_uses_forget(use);
+    }
+    return count;
+}
+
+static size_t take_refused(warprsa_use_task *tasks[LATE_AT_ONCE])
+{
+    warprsa_use_owner *owner = TAILQ_FIRST(&uses.core.waiting.turns);
+    warprsa_use_owner *next = NULL;
+    size_t count = 0;
+
+    for (; owner != NULL && count < LATE_AT_ONCE; owner = next) {
+        next = TAILQ_NEXT(owner, turn);
+        count = take_refused_of(owner, tasks, count);
     }
     return count;
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 enum {
-    /* Uses that hosts have sent back and that are looked at for one that this
-     * host may have. More of them wait for a host that is away. */
+    /* Uses of one owner that hosts have sent back and that are looked at for one
+     * that this host may have. More of them wait for a host that is away. */
     LOOKED_AT_MAX = 256,
 };
 
@@ -17,7 +17,6 @@ void warprsa_waiting_uses_init(warprsa_waiting_uses *waiting)
 {
     *waiting = (warprsa_waiting_uses){0};
     TAILQ_INIT(&waiting->turns);
-    TAILQ_INIT(&waiting->again);
 }
 
 static warprsa_use_owner *find_owner(warprsa_waiting_uses *waiting, uint64_t id)
@@ -33,6 +32,7 @@ static warprsa_use_owner *find_owner(warprsa_waiting_uses *waiting, uint64_t id)
         return NULL;
     found->id = id;
     TAILQ_INIT(&found->waiting);
+    TAILQ_INIT(&found->again);
     LIST_INSERT_HEAD(&waiting->owners[id % WARPRSA_USE_OWNER_BUCKETS], found,
                      bucket);
     return found;
@@ -70,24 +70,31 @@ void warprsa_remote_use_free(warprsa_remote_use *use)
     free(use);
 }
 
+static bool has_turns(const warprsa_use_owner *owner)
+{
+    return !TAILQ_EMPTY(&owner->waiting) || !TAILQ_EMPTY(&owner->again);
+}
+
+static void add(warprsa_waiting_uses *waiting, warprsa_remote_use *use,
+                struct warprsa_remote_use_list *to, bool is_again)
+{
+    if (!has_turns(use->owner))
+        TAILQ_INSERT_TAIL(&waiting->turns, use->owner, turn);
+    TAILQ_INSERT_TAIL(to, use, link);
+    use->is_again = is_again;
+    waiting->count++;
+}
+
 void warprsa_waiting_uses_add(warprsa_waiting_uses *waiting,
                               warprsa_remote_use *use)
 {
-    warprsa_use_owner *owner = use->owner;
-
-    if (TAILQ_EMPTY(&owner->waiting))
-        TAILQ_INSERT_TAIL(&waiting->turns, owner, turn);
-    TAILQ_INSERT_TAIL(&owner->waiting, use, link);
-    use->is_again = false;
-    waiting->count++;
+    add(waiting, use, &use->owner->waiting, false);
 }
 
 void warprsa_waiting_uses_add_again(warprsa_waiting_uses *waiting,
                                     warprsa_remote_use *use)
 {
-    TAILQ_INSERT_TAIL(&waiting->again, use, link);
-    use->is_again = true;
-    waiting->count++;
+    add(waiting, use, &use->owner->again, true);
 }
 
 void warprsa_waiting_uses_remove(warprsa_waiting_uses *waiting,
@@ -96,44 +103,46 @@ void warprsa_waiting_uses_remove(warprsa_waiting_uses *waiting,
     warprsa_use_owner *owner = use->owner;
 
     waiting->count--;
-    if (use->is_again) {
-        TAILQ_REMOVE(&waiting->again, use, link);
-        return;
-    }
-    TAILQ_REMOVE(&owner->waiting, use, link);
-    if (TAILQ_EMPTY(&owner->waiting))
+    if (use->is_again)
+        TAILQ_REMOVE(&owner->again, use, link);
+    else
+        TAILQ_REMOVE(&owner->waiting, use, link);
+    if (!has_turns(owner))
         TAILQ_REMOVE(&waiting->turns, owner, turn);
 }
 
-/* The first of those sent back that this host may have. */
-static warprsa_remote_use *next_again(const warprsa_waiting_uses *waiting,
-                                      unsigned place)
+/* The first of those sent back that this host may have, or of the others. */
+static warprsa_remote_use *next_of(const warprsa_use_owner *owner,
+                                   unsigned place)
 {
     warprsa_remote_use *use = NULL;
     unsigned looked_at = 0;
 
-    TAILQ_FOREACH (use, &waiting->again, link) {
+    TAILQ_FOREACH (use, &owner->again, link) {
         if ((use->refused & UINT32_C(1) << place) == 0)
             return use;
         if (++looked_at == LOOKED_AT_MAX)
             break;
     }
-    return NULL;
+    return TAILQ_FIRST(&owner->waiting);
 }
 
 warprsa_remote_use *warprsa_waiting_uses_take(warprsa_waiting_uses *waiting,
                                               unsigned place)
 {
-    warprsa_remote_use *use = next_again(waiting, place);
-    warprsa_use_owner *owner = TAILQ_FIRST(&waiting->turns);
+    warprsa_use_owner *owner = NULL;
+    warprsa_remote_use *use = NULL;
 
-    if (use == NULL && owner == NULL)
-        return NULL;
+    TAILQ_FOREACH (owner, &waiting->turns, turn) {
+        use = next_of(owner, place);
+        if (use != NULL)
+            break;
+    }
     if (use == NULL)
-        use = TAILQ_FIRST(&owner->waiting);
+        return NULL;
     warprsa_waiting_uses_remove(waiting, use);
     /* Its owner's next turn is behind all others'. */
-    if (!use->is_again && !TAILQ_EMPTY(&owner->waiting)) {
+    if (has_turns(owner)) {
         TAILQ_REMOVE(&waiting->turns, owner, turn);
         TAILQ_INSERT_TAIL(&waiting->turns, owner, turn);
     }

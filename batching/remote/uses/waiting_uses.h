@@ -4,7 +4,8 @@
  * Uses of keys that GPU hosts have, while no host has them yet: which one a
  * host gets next. Owners, the daemon's users, have turns, so that nobody waits
  * for the backlog of somebody else. A use that a host has sent back comes
- * before all others, and never goes to a host again that it has refused.
+ * before the others of its owner, and never goes to a host again that has
+ * refused it.
  *
  * Every function is called under the lock of the uses (uses_core.h).
  */
@@ -52,13 +53,13 @@ typedef struct warprsa_use_owner {
     uint64_t id;
     unsigned uses;                          /* of all kinds */
     struct warprsa_remote_use_list waiting; /* in the order of arrival */
-    TAILQ_ENTRY(warprsa_use_owner) turn;    /* while there are some */
+    struct warprsa_remote_use_list again;   /* that hosts have sent back */
+    TAILQ_ENTRY(warprsa_use_owner) turn;    /* while there are some of these */
     LIST_ENTRY(warprsa_use_owner) bucket;
 } warprsa_use_owner;
 
 typedef struct warprsa_waiting_uses {
     TAILQ_HEAD(, warprsa_use_owner) turns; /* the next first */
-    struct warprsa_remote_use_list again;  /* that hosts have sent back */
     LIST_HEAD(, warprsa_use_owner) owners[WARPRSA_USE_OWNER_BUCKETS];
     unsigned count; /* of both kinds */
 } warprsa_waiting_uses;
@@ -72,8 +73,8 @@ warprsa_remote_use *warprsa_remote_use_new(warprsa_waiting_uses *waiting,
 /* Frees one that does not wait. */
 void warprsa_remote_use_free(warprsa_remote_use *use);
 
-/* Adds a use behind those of its owner, or behind those that hosts have sent
- * back. */
+/* Adds a use behind those of its owner, or behind those of its owner that hosts
+ * have sent back. */
 void warprsa_waiting_uses_add(warprsa_waiting_uses *waiting,
                               warprsa_remote_use *use);
 void warprsa_waiting_uses_add_again(warprsa_waiting_uses *waiting,

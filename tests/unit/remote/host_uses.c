@@ -469,6 +469,11 @@ static bool is_closed(const void *arg)
     return closed;
 }
 
+static bool have_moved(const void *arg)
+{
+    return atomic_load(&counters->vault_remote_moved) >= *(const unsigned *)arg;
+}
+
 /* ---- The tests ---- */
 
 TEST_IN(test_answers, begin, end)
@@ -537,6 +542,35 @@ TEST_IN(test_turns, begin, end)
         answer_right(1, i);
     }
     for (unsigned i = 0; i <= 100; i++)
+        assert_done(i);
+}
+
+/* Nor do those of its uses that a host has sent back. */
+TEST_IN(test_turns_again, begin, end)
+{
+    static const unsigned all = 10;
+
+    set_away(2, true);
+    for (unsigned i = 0; i < 10; i++)
+        ask(i, 7, &sign_pkcs1);
+    expect_uses(1, 10);
+    fake.hosts[1].room = 4;
+    set_away(1, true);
+    lose(1);
+    wait_until(have_moved, &all);
+    ask(10, 8, &sign_pkcs1);
+    ask(11, 8, &sign_pkcs1);
+    set_away(1, false);
+    expect_uses(1, 4);
+    assert_memory_equal(fake.hosts[1].sent[0].input, tasks[0].input, 20);
+    assert_memory_equal(fake.hosts[1].sent[1].input, tasks[10].input, 20);
+    assert_memory_equal(fake.hosts[1].sent[2].input, tasks[1].input, 20);
+    assert_memory_equal(fake.hosts[1].sent[3].input, tasks[11].input, 20);
+    for (unsigned i = 0; i < 12; i++) {
+        expect_uses(1, i + 1);
+        answer_right(1, i);
+    }
+    for (unsigned i = 0; i < 12; i++)
         assert_done(i);
 }
 

@@ -351,8 +351,10 @@ TEST_IN(test_remote, begin, end)
     write_text(rules_path, "www\n");
     read_files(rules_path, ""); /* with the file of the key */
     assert_non_null(strstr(log_text, "rules not read"));
-    assert_remote("www", false);
-    assert_true(warprsa_vault_key_is_removed(www));
+    assert_non_null(strstr(log_text, "key www: refused: its file is not used "
+                                     "while keys.conf can't be read"));
+    assert_remote("www", true);
+    assert_false(warprsa_vault_key_is_removed(www));
     log_text[0] = '\0';
 
     unlink(rules_path);
