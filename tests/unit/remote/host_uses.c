@@ -868,7 +868,13 @@ TEST_IN(test_removed, begin, end)
 
 static bool is_unloaded(const void *arg)
 {
-    return fake.hosts[1].unloaded == 1;
+    bool unloaded = false;
+
+    (void)arg;
+    pthread_mutex_lock(&fake.lock);
+    unloaded = fake.hosts[1].unloaded == 1;
+    pthread_mutex_unlock(&fake.lock);
+    return unloaded;
 }
 
 /* A key that the vault has removed goes from the hosts, too. */
