@@ -67,8 +67,8 @@ void warprsa_vault_key_release(warprsa_vault_key *key);
 
 /* Whether this user may use the key in this way, now. The use has passed
  * warprsa_key_use_fault(). Counts it either way; a denial is also a line of the
- * log, with at most WARPRSA_LOG_LINES_A_SECOND of them for each user. Sets *paid
- * (NULL: not wanted) for warprsa_vault_give_back(). Any thread. */
+ * log, with at most WARPRSA_LOG_LINES_A_SECOND of them for each user. Sets
+ * *paid (NULL: not wanted) for warprsa_vault_give_back(). Any thread. */
 warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
                                  const warprsa_vault_user *user,
                                  const warprsa_key_use *use,

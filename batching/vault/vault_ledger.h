@@ -61,9 +61,9 @@ warprsa_denial warprsa_vault_ledger_decide(warprsa_vault_ledger *ledger,
                                            warprsa_vault_paid *paid);
 
 /* A use that was allowed has not begun, by no fault of the user's, and is asked
- * for again: gives the user back what it took of a rate, unless rates have begun
- * anew. Once for a use at most. The use stays counted: what was allowed was
- * allowed. Any thread. */
+ * for again: gives the user back what it took of a rate, unless rates have
+ * begun anew. Once for a use at most. The use stays counted: what was allowed
+ * was allowed. Any thread. */
 void warprsa_vault_ledger_give_back(warprsa_vault_ledger *ledger,
                                     const warprsa_vault_user *user,
                                     const warprsa_vault_paid *paid);

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 
 enum {
-    /* Uses of one owner that hosts have sent back and that are looked at for one
-     * that this host may have. More of them wait for a host that is away. */
+    /* Uses of one owner that hosts have sent back and that are looked at for
+     * one that this host may have. More of them wait for a host that is away.
+     */
     LOOKED_AT_MAX = 256,
 };
 

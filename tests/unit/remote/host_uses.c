@@ -661,6 +661,7 @@ TEST_IN(test_no_key, begin, end)
 
     set_away(1, true);
     lose(1);
+    wait_until(is_closed, NULL);
     ask(1, 7, &sign_pkcs1);
     expect_uses(2, 2);
     answer(2, 1, WARPRSA_REMOTE_DENIED, NULL, 0, WARPRSA_DENIED_NO_KEY);
@@ -870,6 +871,7 @@ static bool is_unloaded(const void *arg)
 {
     bool unloaded = false;
 
+    (void)arg;
     pthread_mutex_lock(&fake.lock);
     unloaded = fake.hosts[1].unloaded == 1;
     pthread_mutex_unlock(&fake.lock);
