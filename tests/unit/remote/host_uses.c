@@ -262,7 +262,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static const unsigned short_ms = SHORT_MS, hang_ms = 40000, slow_ms = 20000;
+static const unsigned short_ms = SHORT_MS, hang_ms = 40000, slow_ms = 8000;
 
 static int begin(void **state)
 {
@@ -827,20 +827,29 @@ TEST_WITH(test_silent, begin, end, (void *)&hang_ms)
  * the second one keeps the use, as the first one has had it. */
 TEST_WITH(test_slow, begin, end, (void *)&slow_ms)
 {
+    static const unsigned moves = 3;
+
+    /* A use that both hosts have had shows by its end how late it is. */
     set_away(2, true);
-    ask(0, 7, &sign_pkcs1);
+    ask(1, 7, &sign_pkcs1);
     expect_uses(1, 1);
     set_away(2, false);
     expect_uses(2, 1);
+    answer_status(2, 0, WARPRSA_REMOTE_FAILED);
     answer_right(1, 0);
+    set_away(2, true);
+    lose(2);
+    ask(0, 7, &sign_pkcs1);
+    expect_uses(1, 2);
+    set_away(2, false);
+    wait_until(have_moved, &moves); /* in the new session of host 2 */
+    expect_uses(2, 1);
+    answer_right(1, 1);
     assert_int_equal(tasks[0].done, 0);
-    /* Host 1 has it, until it goes to host 2: the other one is older. */
-    ask(1, 7, &sign_pkcs1);
-    expect_uses(2, 2);
+    wait_until(is_done, &tasks[1]);
+    assert_true(tasks[1].task.is_late);
     answer_right(2, 0);
-    answer_right(2, 1);
     assert_done(0);
-    assert_done(1);
 }
 
 /* A host that is removed answers what it has, and gets no more; a draining one
