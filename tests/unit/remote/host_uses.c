@@ -65,6 +65,10 @@ static struct {
     char log[65536];
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Held while a handler is called: to close a link is to wait for its reading
+ * thread. */
+static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER;
+
 bool warprsa_trust_open(warprsa_trust *trust, const warprsa_tls_files *files,
                         char *why, size_t why_size)
 {
@@ -112,6 +116,8 @@ warprsa_link *warprsa_link_open(warprsa_tls *tls,
 
 void warprsa_link_close(warprsa_link *link)
 {
+    pthread_mutex_lock(&reading);
+    pthread_mutex_unlock(&reading);
     pthread_mutex_lock(&fake.lock);
     fake.hosts[link->host].link = NULL;
     fake.hosts[link->host].closed++;
@@ -392,11 +398,15 @@ static void expect_session(unsigned host)
  * */
 static void respond(unsigned number, const warprsa_remote_response *response)
 {
-    warprsa_link *link = fake.hosts[number].link;
-    const char *wrong = link->handlers->response(link->arg, response);
+    warprsa_link *link = NULL;
+    const char *wrong = NULL;
 
+    pthread_mutex_lock(&reading);
+    link = fake.hosts[number].link;
+    wrong = link->handlers->response(link->arg, response);
     if (wrong != NULL)
         link->handlers->lost(link->arg, wrong);
+    pthread_mutex_unlock(&reading);
 }
 
 /* The host answers its i-th use with this, or, of OK without an output, with
@@ -445,9 +455,12 @@ static void answer_status(unsigned number, unsigned i,
 
 static void lose(unsigned number)
 {
-    warprsa_link *link = fake.hosts[number].link;
+    warprsa_link *link = NULL;
 
+    pthread_mutex_lock(&reading);
+    link = fake.hosts[number].link;
     link->handlers->lost(link->arg, "it was killed");
+    pthread_mutex_unlock(&reading);
 }
 
 /* Host 1 alone is there, and then it is not. */
