@@ -43,6 +43,8 @@ void warprsa_keys_loaded(warprsa_key *key, unsigned device, uint32_t index,
     residency->pins = pins;
     if (pins == 0)
         TAILQ_INSERT_TAIL(&share->unused, residency, link);
+    else
+        atomic_fetch_add(&key->keys->pinned[device], 1);
     atomic_store_explicit(&residency->index, index + 1, memory_order_relaxed);
 }
 
@@ -62,18 +64,21 @@ void warprsa_keys_pin(warprsa_key *key, unsigned device)
 {
     warprsa_key_residency *residency = &key->on_device[device];
 
-    if (residency->pins++ == 0)
-        TAILQ_REMOVE(&warprsa_key_share_of(key, device)->unused, residency,
-                     link);
+    if (residency->pins++ != 0)
+        return;
+    TAILQ_REMOVE(&warprsa_key_share_of(key, device)->unused, residency, link);
+    atomic_fetch_add(&key->keys->pinned[device], 1);
 }
 
 void warprsa_keys_unpin(warprsa_key *key, unsigned device)
 {
     warprsa_key_residency *residency = &key->on_device[device];
 
-    if (--residency->pins == 0)
-        TAILQ_INSERT_TAIL(&warprsa_key_share_of(key, device)->unused, residency,
-                          link);
+    if (--residency->pins != 0)
+        return;
+    TAILQ_INSERT_TAIL(&warprsa_key_share_of(key, device)->unused, residency,
+                      link);
+    atomic_fetch_sub(&key->keys->pinned[device], 1);
 }
 
 /* Takes an unpinned key out of its owner's share. */
@@ -195,5 +200,6 @@ void warprsa_keys_forget_device(warprsa_keys *keys, unsigned device)
             off_device(key, device);
     }
     atomic_store_explicit(&keys->unloads[device], 0, memory_order_relaxed);
+    atomic_store(&keys->pinned[device], 0);
     pthread_mutex_unlock(&keys->lock);
 }

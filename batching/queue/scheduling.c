@@ -115,6 +115,35 @@ static bool is_busy(const warprsa_queue *queue, unsigned device)
            !warprsa_keys_are_shared(&queue->keys);
 }
 
+/* So many requests must be queued before a device takes any, if `size` is the
+ * class of which most batches are best under way; 0: one is enough. No user
+ * waits for the end of another's batch, which may be a long one. */
+static uint32_t enough(const warprsa_queue *queue, unsigned device,
+                       warprsa_size_class size)
+{
+    const unsigned granularity =
+        warprsa_queue_engine_of(queue, device)->engine->granularity;
+
+    if (granularity <= 1 || warprsa_keys_are_shared(&queue->keys))
+        return 0;
+    return warprsa_rule_enough(
+        granularity, warprsa_rule_batches(size),
+        (warprsa_rule_load){atomic_load(&queue->depth),
+                            atomic_load(&queue->activity[device].running),
+                            atomic_load(&queue->keys.pinned[device])});
+}
+
+/* The shortest class of which requests are queued. */
+static warprsa_size_class shortest_queued(const warprsa_queue *queue)
+{
+    unsigned size = 0;
+
+    while (size + 1 < WARPRSA_CLASSES &&
+           warprsa_backlog_of(&queue->backlog, size) == 0)
+        size++;
+    return (warprsa_size_class)size;
+}
+
 /* The classes that a device takes now, however few requests are queued. A
  * submitter that is told no need not notify anybody: it has read `running`
  * after it queued its request, and the worker that lowers `running` looks at
@@ -141,9 +170,8 @@ static warprsa_class_set takes(warprsa_queue *queue, unsigned device)
  * is taken, however few there are of its class. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
 {
-    if (is_busy(queue, device) &&
-        warprsa_backlog_count(&queue->backlog) <
-            warprsa_queue_engine_of(queue, device)->engine->granularity)
+    if (warprsa_backlog_count(&queue->backlog) <
+        enough(queue, device, shortest_queued(queue)))
         return 0;
     return takes(queue, device);
 }
@@ -155,9 +183,8 @@ warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
 static bool takes_queued(warprsa_queue *queue, unsigned device,
                          warprsa_size_class size)
 {
-    return (!is_busy(queue, device) ||
-            warprsa_backlog_of(&queue->backlog, size) >=
-                warprsa_queue_engine_of(queue, device)->engine->granularity) &&
+    return warprsa_backlog_of(&queue->backlog, size) >=
+               enough(queue, device, size) &&
            (takes(queue, device) >> size & 1) != 0;
 }
 

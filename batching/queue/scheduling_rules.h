@@ -19,6 +19,11 @@ enum {
     /* A device that computes so many times its granularity has no need of a
      * batch that is not a multiple of it. */
     WARPRSA_RULE_PLENTY = 16,
+    /* Requests of a key that a batch had better have. */
+    WARPRSA_RULE_OF_A_KEY = 8,
+    /* A device that computes fewer than so many times its granularity takes
+     * whatever there is. */
+    WARPRSA_RULE_WAITS = 2,
     /* The whole of a batch's time; and the part of it from which on CPUs for
      * which threads wait are taken to be contended. */
     WARPRSA_RULE_WHOLE = 65536,
@@ -47,6 +52,46 @@ static inline bool warprsa_rule_has_plenty(unsigned granularity,
                                            uint32_t running)
 {
     return granularity > 1 && running >= WARPRSA_RULE_PLENTY * granularity;
+}
+
+/* What a device has to do, and who is to wait: `depth` requests are not
+ * answered yet, of which the device computes `running`, of `keys` keys. */
+typedef struct warprsa_rule_load {
+    uint32_t depth, running, keys;
+} warprsa_rule_load;
+
+/* The number of batches of a class that are best under way at once: the longer
+ * an operation takes, the fewer, since a batch then gains more from being
+ * large than from the pause that the next one fills. */
+static inline uint32_t warprsa_rule_batches(unsigned size)
+{
+    static const uint8_t batches[] = {24, 24, 8}; /* up to RSA-3072 */
+
+    return size < sizeof(batches) ? batches[size] : 4;
+}
+
+/* So many requests must be queued before a device takes any, if `batches` are
+ * best under way; 0: one is enough. A kernel computes several requests of a key
+ * in little more time than one. So a batch had better have several of each key,
+ * if there are so many at all, and what is queued has about as many keys as
+ * what is under way. Never more than what is under way: of two batches one then
+ * runs while the other gathers, and whoever is queued waits no longer than for
+ * what is under way. */
+static inline uint32_t warprsa_rule_enough(unsigned granularity,
+                                           uint32_t batches,
+                                           warprsa_rule_load load)
+{
+    uint32_t enough = load.depth / batches;
+
+    if (granularity <= 1 || load.running < WARPRSA_RULE_WAITS * granularity)
+        return 0;
+    if (load.depth / WARPRSA_RULE_OF_A_KEY >= load.keys &&
+        enough < WARPRSA_RULE_OF_A_KEY * load.keys)
+        enough = WARPRSA_RULE_OF_A_KEY * load.keys;
+    if (warprsa_rule_has_plenty(granularity, load.running) &&
+        enough < granularity)
+        enough = granularity;
+    return enough < load.running ? enough : load.running;
 }
 
 /* The requests that a batch should have of those that wait, `most` at most:

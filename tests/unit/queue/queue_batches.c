@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "batching/base/thread_shard.h"
+#include "batching/queue/queue_core.h"
 
 TEST_IN(one_request_is_answered, reset, NULL)
 {
@@ -113,46 +114,83 @@ TEST_IN(batch_max_is_kept, reset, NULL)
 
 enum {
     PAIRS_BUSY = 32, /* 16 times the granularity of 2 */
+    STREAMS = PAIRS_BUSY + 4,
 };
 
-/* A queue whose device computes two requests together, and has that many under
- * way with a key of this owner, one by one, and four idle streams. */
-static warprsa_queue *busy_queue(warprsa_queue_config *config, uint64_t owner,
-                                 warprsa_key **key,
-                                 fake_request *busy[PAIRS_BUSY])
+/* A queue whose device computes two requests together, and whose batches do not
+ * end. */
+static warprsa_queue *queue_of_pairs(warprsa_queue_config *config)
 {
     static warprsa_engine pairs;
-    const warprsa_private_key numbers = fake_key(WARPRSA_CLASS_2048, 1);
-    const uint8_t id[WARPRSA_KEY_ID_BYTES] = {1};
     warprsa_queue *queue;
 
     pairs = *fake_engine_get();
     pairs.granularity = 2;
     config->engines[0].engine = &pairs;
-    config->engines[0].streams = PAIRS_BUSY + 4;
+    config->engines[0].streams = STREAMS;
     queue = fake_ready_queue(config);
-    *key = warprsa_queue_key(queue, owner, id, &numbers);
-    assert_non_null(*key);
     FAKE_SET(hold, true);
-    for (unsigned i = 0; i < PAIRS_BUSY; i++) {
-        busy[i] = fake_submit_many(queue, *key, WARPRSA_CLASS_2048, 1, 1);
-        FAKE_WAIT(fake.running == i + 1);
-    }
     return queue;
 }
 
-/* While a device is busy, a batch has a multiple of what its kernels compute
- * together, and what is less waits for more or for the end of a batch. */
-TEST_IN(a_busy_device_gets_multiples, reset, NULL)
+static warprsa_key *pairs_key(warprsa_queue *queue, uint64_t owner,
+                              unsigned number)
+{
+    const warprsa_private_key numbers = fake_key(WARPRSA_CLASS_2048, number);
+    const uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)number};
+    warprsa_key *key = warprsa_queue_key(queue, owner, id, &numbers);
+
+    assert_non_null(key);
+    return key;
+}
+
+/* Requests under way one by one, each with a key of this owner. */
+typedef struct busy {
+    warprsa_key *key[PAIRS_BUSY];
+    fake_request *request[PAIRS_BUSY];
+} busy;
+
+static void make_busy(warprsa_queue *queue, uint64_t owner, busy *b)
+{
+    for (unsigned i = 0; i < PAIRS_BUSY; i++) {
+        b->key[i] = pairs_key(queue, owner, i + 1);
+        b->request[i] =
+            fake_submit_many(queue, b->key[i], WARPRSA_CLASS_2048, i + 1, 1);
+        FAKE_WAIT(fake.running == i + 1);
+    }
+}
+
+static void end_busy(warprsa_queue *queue, busy *b)
+{
+    for (unsigned i = 0; i < PAIRS_BUSY; i++) {
+        fake_wait_for_all(queue, b->request[i], 1);
+        warprsa_key_release(b->key[i]);
+    }
+}
+
+/* Long enough for a worker to take what it should not. */
+static void pause_a_little(void)
 {
     static const struct timespec pause = {0, 20000000};
-    warprsa_queue_config config = fake_config();
-    fake_request *busy[PAIRS_BUSY], *one, *second, *two, *last;
-    warprsa_key *key;
-    warprsa_queue *queue = busy_queue(&config, WARPRSA_OWNER_SELF, &key, busy);
 
-    one = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
     nanosleep(&pause, NULL);
+}
+
+/* While a device is busy, a batch has a multiple of what its kernels compute
+ * together, and what is less waits for more or for the end of a batch. With as
+ * many keys as requests there is nothing else to wait for. */
+TEST_IN(a_busy_device_gets_multiples, reset, NULL)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = queue_of_pairs(&config);
+    fake_request *one, *second, *two, *last;
+    warprsa_key *key;
+    busy b;
+
+    make_busy(queue, WARPRSA_OWNER_SELF, &b);
+    key = b.key[0];
+    one = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    pause_a_little();
     assert_int_equal(fake.batches, PAIRS_BUSY);
     second = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
     FAKE_WAIT(fake.running == PAIRS_BUSY + 1);
@@ -164,12 +202,53 @@ TEST_IN(a_busy_device_gets_multiples, reset, NULL)
     last = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
     FAKE_SET(hold, false);
     fake_wait_for_all(queue, last, 1);
-    for (unsigned i = 0; i < PAIRS_BUSY; i++)
-        fake_wait_for_all(queue, busy[i], 1);
     fake_wait_for_all(queue, one, 1);
     fake_wait_for_all(queue, second, 1);
     fake_wait_for_all(queue, two, 2);
+    end_busy(queue, &b);
     assert_int_equal(fake.batches, PAIRS_BUSY + 3);
+    fake_finish(queue, &config);
+}
+
+/* With eight requests of a key, a batch waits for as many as are under way, or
+ * for eight. A single one goes when these have ended. */
+TEST_IN(a_batch_waits_for_eight_of_a_key, reset, NULL)
+{
+    enum {
+        UNDER_WAY = 7
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = queue_of_pairs(&config);
+    warprsa_key *key = pairs_key(queue, WARPRSA_OWNER_SELF, 1);
+    fake_request *first[UNDER_WAY], *next[UNDER_WAY], *eight, *last;
+
+    for (unsigned i = 0; i < UNDER_WAY; i++) {
+        first[i] = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+        FAKE_WAIT(fake.running == i + 1);
+    }
+    for (unsigned i = 0; i < UNDER_WAY; i++) {
+        pause_a_little();
+        assert_int_equal(fake.batches, UNDER_WAY);
+        next[i] = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    }
+    FAKE_WAIT(fake.running == UNDER_WAY + 1);
+    assert_int_equal(fake.log[UNDER_WAY].count, UNDER_WAY);
+    eight = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 8);
+    FAKE_WAIT(fake.running == UNDER_WAY + 2);
+    assert_int_equal(fake.log[UNDER_WAY + 1].count, 8);
+
+    last = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
+    pause_a_little();
+    assert_int_equal(fake.batches, UNDER_WAY + 2);
+    FAKE_SET(hold, false);
+    fake_wait_for_all(queue, last, 1);
+    for (unsigned i = 0; i < UNDER_WAY; i++) {
+        fake_wait_for_all(queue, first[i], 1);
+        fake_wait_for_all(queue, next[i], 1);
+    }
+    fake_wait_for_all(queue, eight, 8);
+    assert_int_equal(fake.batches, UNDER_WAY + 3);
+    assert_int_equal(atomic_load(&queue->keys.pinned[0]), 0);
     warprsa_key_release(key);
     fake_finish(queue, &config);
 }
@@ -179,22 +258,20 @@ TEST_IN(a_busy_device_gets_multiples, reset, NULL)
 TEST_IN(no_user_waits_for_anothers_batch, reset, NULL)
 {
     warprsa_queue_config config = fake_config();
-    const warprsa_private_key numbers = fake_key(WARPRSA_CLASS_2048, 2);
-    const uint8_t id[WARPRSA_KEY_ID_BYTES] = {2};
-    fake_request *busy[PAIRS_BUSY], *one;
-    warprsa_key *key, *others;
-    warprsa_queue *queue = busy_queue(&config, 1, &key, busy);
+    warprsa_queue *queue = queue_of_pairs(&config);
+    fake_request *one;
+    warprsa_key *others;
+    busy b;
 
-    others = warprsa_queue_key(queue, 2, id, &numbers);
-    assert_non_null(others);
-    one = fake_submit_many(queue, others, WARPRSA_CLASS_2048, 2, 1);
+    make_busy(queue, 1, &b);
+    others = pairs_key(queue, 2, PAIRS_BUSY + 1);
+    one =
+        fake_submit_many(queue, others, WARPRSA_CLASS_2048, PAIRS_BUSY + 1, 1);
     FAKE_WAIT(fake.running == PAIRS_BUSY + 1);
     assert_int_equal(fake.log[PAIRS_BUSY].count, 1);
     FAKE_SET(hold, false);
-    for (unsigned i = 0; i < PAIRS_BUSY; i++)
-        fake_wait_for_all(queue, busy[i], 1);
+    end_busy(queue, &b);
     fake_wait_for_all(queue, one, 1);
-    warprsa_key_release(key);
     warprsa_key_release(others);
     fake_finish(queue, &config);
 }

@@ -52,6 +52,58 @@ TEST(sixteen_groups_under_way_are_plenty)
             table[t].expected);
 }
 
+/* Of classes of which many batches are best under way, and few. */
+TEST(batches_wait_for_eight_of_each_key)
+{
+    static const struct {
+        unsigned granularity;
+        uint32_t batches, depth, running, keys, expected;
+    } table[] = {
+        /* An engine without groups, and a device with little to do. */
+        {1, 24, 8192, 4096, 1, 0},
+        {0, 24, 8192, 4096, 1, 0},
+        {64, 24, 8192, 127, 1, 0},
+        {64, 24, 8192, 0, 0, 0},
+        /* 40 keys: eight of each, or as many as are under way. */
+        {64, 24, 512, 400, 40, 320},
+        {64, 24, 512, 256, 40, 256},
+        {64, 24, 512, 128, 40, 128},
+        {64, 24, 1024, 700, 40, 320},
+        {64, 4, 1024, 700, 40, 320},
+        {64, 4, 8192, 6000, 40, 2048},
+        /* So many keys that there are not eight of each. */
+        {64, 24, 319, 200, 40, 13},
+        {64, 24, 320, 200, 40, 200},
+        {64, 24, 4096, 3000, 600, 170},
+        /* One key. */
+        {64, 24, 512, 256, 1, 21},
+        {64, 24, 1100, 1024, 1, 64},
+        {64, 24, 8192, 7000, 1, 341},
+        {64, 4, 8192, 7000, 1, 2048},
+        {64, 4, 8192, 1000, 1, 1000},
+        /* Sums that do not overflow. */
+        {64, 4, 65536, 65536, UINT32_MAX, 16384},
+    };
+
+    for (size_t t = 0; t < COUNT(table); t++)
+        assert_int_equal(
+            warprsa_rule_enough(table[t].granularity, table[t].batches,
+                                (warprsa_rule_load){table[t].depth,
+                                                    table[t].running,
+                                                    table[t].keys}),
+            table[t].expected);
+}
+
+TEST(fewer_batches_of_longer_keys)
+{
+    for (unsigned size = 1; size < 8; size++)
+        assert_true(warprsa_rule_batches(size) <=
+                    warprsa_rule_batches(size - 1));
+    assert_int_equal(warprsa_rule_batches(1), 24);
+    assert_int_equal(warprsa_rule_batches(2), 8);
+    assert_int_equal(warprsa_rule_batches(7), 4);
+}
+
 TEST(a_batch_has_whole_groups)
 {
     static const struct {
