@@ -81,7 +81,8 @@ CK_RV C_GetTokenInfo(CK_SLOT_ID slot, CK_TOKEN_INFO *info)
     WARPRSA_PAD(info->manufacturerID, WARPRSA_MANUFACTURER);
     WARPRSA_PAD(info->model, "warprsad");
     set_serial(info, call.library->settings.socket);
-    info->flags = CKF_RNG | CKF_WRITE_PROTECTED | CKF_TOKEN_INITIALIZED;
+    info->flags = CKF_RNG | CKF_WRITE_PROTECTED | CKF_TOKEN_INITIALIZED |
+                  CKF_SO_PIN_LOCKED;
     info->ulMaxSessionCount = WARPRSA_SESSIONS_MAX;
     info->ulMaxRwSessionCount = WARPRSA_SESSIONS_MAX;
     info->ulSessionCount = atomic_load(&call.library->sessions.open);

@@ -139,8 +139,9 @@ TEST_IN(slots, test_token_begin, test_token_end)
     assert_int_equal(info.flags & CKF_TOKEN_PRESENT, CKF_TOKEN_PRESENT);
     assert_int_equal(token.p11->C_GetSlotInfo(1, &info), CKR_SLOT_ID_INVALID);
     assert_int_equal(token.p11->C_GetTokenInfo(slot, &about), CKR_OK);
-    assert_int_equal(about.flags,
-                     CKF_RNG | CKF_WRITE_PROTECTED | CKF_TOKEN_INITIALIZED);
+    assert_int_equal(about.flags, CKF_RNG | CKF_WRITE_PROTECTED |
+                                      CKF_TOKEN_INITIALIZED |
+                                      CKF_SO_PIN_LOCKED);
     assert_int_equal(token.p11->C_OpenSession(slot, 0, NULL, NULL, &session),
                      CKR_SESSION_PARALLEL_NOT_SUPPORTED);
     assert_int_equal(
