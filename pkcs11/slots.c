@@ -126,7 +126,10 @@ CK_RV C_GetMechanismInfo(CK_SLOT_ID slot, CK_MECHANISM_TYPE type,
         return warprsa_call_end(&call, CKR_MECHANISM_INVALID);
     memset(info, 0, sizeof(*info));
     info->flags = mechanism->flags;
+    /* What the device performs is the private operation, in warprsad and its
+     * engine. Digests are computed here, in software. */
     if (mechanism->padding != 0) {
+        info->flags |= CKF_HW;
         info->ulMinKeySize = WARPRSA_TOKEN_BITS_MIN;
         info->ulMaxKeySize = WARPRSA_TOKEN_BITS_MAX;
     }

@@ -34,7 +34,7 @@ p11 -L >slots.txt
 grep -q 'token label *: warprsa$' slots.txt || fail "$(cat slots.txt)"
 grep -q 'token flags *: .*rng' slots.txt || fail "$(cat slots.txt)"
 p11 -M >mechanisms.txt
-grep -q 'SHA256-RSA-PKCS-PSS, keySize={1024,16384}, sign, verify' mechanisms.txt
+grep -q 'SHA256-RSA-PKCS-PSS, keySize={1024,16384}, hw, sign, verify' mechanisms.txt
 
 # The objects: four keys of this user, with their certificates.
 p11 -O >objects.txt
@@ -67,10 +67,27 @@ p11 --read-object --type cert --label www -o www.der
 plain x509 -in www.crt -outform DER -out wanted.der
 cmp www.der wanted.der
 
-# OpenSC's own tests: digests, signatures, decryption, random numbers.
-# It signs DigestInfos of SHA-1.
-p11 --test >test.txt 2>&1 || fail "$(cat test.txt)"
+# OpenSC's own tests: digests, signatures, decryption, random numbers. Those of
+# signatures run only for mechanisms that the device performs, once the user has
+# logged in. They sign DigestInfos of SHA-1.
+before=$(live "$daemon" vault_uses)
+p11 --login --pin 4711 --test >test.txt 2>&1 || fail "$(cat test.txt)"
 grep -q '^No errors$' test.txt || fail "$(cat test.txt)"
+ran() { # PART KEY MECHANISM: the part has tried this mechanism of the key
+    awk -v "part=$1" -v "key=($2)" -v "line=$3: OK" '
+        /^[A-Z].*\(currently/ { in_part = index($0, part) == 1 }
+        /^  testing key/ { in_key = $4 == key }
+        in_part && in_key && $0 ~ "^    " line "$" { found = 1 }
+        END { exit !found }' test.txt || fail "$*: $(cat test.txt)"
+}
+for mechanism in RSA-PKCS SHA1-RSA-PKCS SHA256-RSA-PKCS; do
+    ran Signatures ca $mechanism
+done
+ran Signatures www RSA-PKCS
+ran Verify raw RSA-X-509
+ran Decryption www RSA-PKCS
+! grep -q '^Signatures: ' test.txt || fail "$(cat test.txt)"
+[ "$(live "$daemon" vault_uses)" -gt "$before" ] || fail "no use is counted"
 
 # sign NAME MECHANISM INPUT [PKCS11-TOOL-OPTION...]
 sign() {
