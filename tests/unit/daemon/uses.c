@@ -397,8 +397,9 @@ TEST_IN(before_the_keys_have_come, begin, end)
     fake_vault.empty = true;
     warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
     refuse_times(&use, 3);
-    assert_true(
-        warprsa_key_lookup_open(&lookup, s.path, LONG_MS, why, sizeof(why)));
+    assert_true(warprsa_key_lookup_open(
+        &lookup, s.path, warprsa_clock_ns() + LONG_MS * WARPRSA_NS_PER_MS, why,
+        sizeof(why)));
     assert_int_equal(
         warprsa_key_lookup_name(&lookup, "key07", &found, why, sizeof(why)),
         WARPRSA_KEY_UNKNOWN);
