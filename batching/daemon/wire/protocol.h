@@ -117,8 +117,8 @@ typedef enum warprsa_message_type {
     WARPRSA_MESSAGE_NOTIFIER,
     /* Client, over a control connection: asks for the key of the vault with
      * this name; or for the first one, in the order of names, after it. number:
-     * the reply's piece of the key's certificates begins with this byte, at most
-     * WARPRSA_KEY_CERTIFICATES_MAX. The reply is a warprsa_key_message. */
+     * the reply's piece of the key's certificates begins with this byte, at
+     * most WARPRSA_KEY_CERTIFICATES_MAX. The reply is a warprsa_key_message. */
     WARPRSA_MESSAGE_LOOKUP,
     WARPRSA_MESSAGE_LIST,
     /* Daemon, over a control connection, of a warprsa_key_message: the key, or
