@@ -135,6 +135,18 @@ TEST_IN(uses_are_answered_and_counted, begin, end)
     assert_int_equal(counters->vault_denials, 0);
 }
 
+/* Who only uses keys of the vault is told which device computes, as others. */
+TEST_IN(the_device_is_named, begin, end)
+{
+    char device[WARPRSA_COUNTERS_TEXT];
+
+    WAIT_UNTIL(s.queue_config.counters->devices == 1);
+    done(KEY, &sign_pss);
+    warprsa_counters_device(g.counters, device);
+    assert_non_null(strstr(device, ", by warprsad"));
+    assert_int_equal(g.counters->devices, 1);
+}
+
 /* A key of the client's own beside. */
 TEST_IN(ordinary_requests_in_the_same_session, begin, end)
 {
