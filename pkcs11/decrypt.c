@@ -65,16 +65,11 @@ CK_RV C_Decrypt(CK_SESSION_HANDLE session, CK_BYTE *data, CK_ULONG bytes,
 {
     warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv = warprsa_call_begin_whole(
+        &call, session, WARPRSA_OPERATION_DECRYPT, CKF_DECRYPT, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation =
-        warprsa_call_operation(&call, WARPRSA_OPERATION_DECRYPT, CKF_DECRYPT);
-    if (operation == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
-    if (operation->updated)
-        return warprsa_call_end(&call, CKR_OPERATION_ACTIVE);
     if ((data == NULL && bytes > 0) || message_bytes == NULL) {
         rv = CKR_ARGUMENTS_BAD;
     } else if (message == NULL) {
@@ -106,14 +101,11 @@ CK_RV C_DecryptFinal(CK_SESSION_HANDLE session, CK_BYTE *message,
 {
     warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv = warprsa_call_begin_operation(
+        &call, session, WARPRSA_OPERATION_DECRYPT, CKF_DECRYPT, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation =
-        warprsa_call_operation(&call, WARPRSA_OPERATION_DECRYPT, CKF_DECRYPT);
-    if (operation == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
     if (message_bytes == NULL) {
         rv = CKR_ARGUMENTS_BAD;
     } else if (message == NULL) {

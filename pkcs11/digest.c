@@ -8,11 +8,6 @@
 
 #include "pkcs11/key_operation.h"
 
-static warprsa_operation *active(const warprsa_call *call)
-{
-    return warprsa_call_operation(call, WARPRSA_OPERATION_DIGEST, CKF_DIGEST);
-}
-
 static CK_RV begin(const warprsa_call *call, const CK_MECHANISM *given)
 {
     warprsa_operation **operation =
@@ -34,13 +29,16 @@ static CK_RV begin(const warprsa_call *call, const CK_MECHANISM *given)
 CK_RV C_DigestInit(CK_SESSION_HANDLE session, CK_MECHANISM *mechanism)
 {
     warprsa_call call;
+    warprsa_operation *active = NULL;
     CK_RV rv = warprsa_call_begin(&call, session);
 
     if (rv != CKR_OK)
         return rv;
-    if (active(&call) != NULL && mechanism == NULL)
-        warprsa_operation_end(active(&call));
-    else if (active(&call) != NULL)
+    active =
+        warprsa_call_operation(&call, WARPRSA_OPERATION_DIGEST, CKF_DIGEST);
+    if (active != NULL && mechanism == NULL)
+        warprsa_operation_end(active);
+    else if (active != NULL)
         rv = CKR_OPERATION_ACTIVE;
     else if (mechanism == NULL)
         rv = CKR_ARGUMENTS_BAD;
@@ -85,15 +83,11 @@ CK_RV C_Digest(CK_SESSION_HANDLE session, CK_BYTE *data, CK_ULONG bytes,
 {
     warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv = warprsa_call_begin_whole(
+        &call, session, WARPRSA_OPERATION_DIGEST, CKF_DIGEST, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation = active(&call);
-    if (operation == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
-    if (operation->updated)
-        return warprsa_call_end(&call, CKR_OPERATION_ACTIVE);
     if (data == NULL && bytes > 0)
         rv = CKR_ARGUMENTS_BAD;
     if (is_over(operation, hash, hash_bytes, &rv))
@@ -114,21 +108,21 @@ CK_RV C_DigestUpdate(CK_SESSION_HANDLE session, CK_BYTE *data, CK_ULONG bytes)
 
 CK_RV C_DigestKey(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE key)
 {
+    warprsa_operation *operation = NULL;
     warprsa_object_kind kind;
     warprsa_entry *entry = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv = warprsa_call_begin_operation(
+        &call, session, WARPRSA_OPERATION_DIGEST, CKF_DIGEST, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    if (active(&call) == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
     entry = warprsa_objects_find(&call.library->objects, key, &kind);
     rv = entry == NULL || kind == WARPRSA_OBJECT_CERTIFICATE
              ? CKR_KEY_HANDLE_INVALID
              : CKR_KEY_INDIGESTIBLE;
     warprsa_entry_release(entry);
-    warprsa_operation_end(active(&call));
+    warprsa_operation_end(operation);
     return warprsa_call_end(&call, rv);
 }
 
@@ -137,13 +131,11 @@ CK_RV C_DigestFinal(CK_SESSION_HANDLE session, CK_BYTE *hash,
 {
     warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv = warprsa_call_begin_operation(
+        &call, session, WARPRSA_OPERATION_DIGEST, CKF_DIGEST, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation = active(&call);
-    if (operation == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
     if (!is_over(operation, hash, hash_bytes, &rv))
         rv = finish(operation, hash, hash_bytes);
     return warprsa_call_end(&call, rv);

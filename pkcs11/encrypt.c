@@ -62,16 +62,11 @@ CK_RV C_Encrypt(CK_SESSION_HANDLE session, CK_BYTE *data, CK_ULONG bytes,
 {
     warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv = warprsa_call_begin_whole(
+        &call, session, WARPRSA_OPERATION_ENCRYPT, CKF_ENCRYPT, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation =
-        warprsa_call_operation(&call, WARPRSA_OPERATION_ENCRYPT, CKF_ENCRYPT);
-    if (operation == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
-    if (operation->updated)
-        return warprsa_call_end(&call, CKR_OPERATION_ACTIVE);
     if ((data == NULL && bytes > 0) || output_bytes == NULL)
         rv = CKR_ARGUMENTS_BAD;
     else if (!warprsa_output_has_room(output, output_bytes,
@@ -97,14 +92,11 @@ CK_RV C_EncryptFinal(CK_SESSION_HANDLE session, CK_BYTE *output,
 {
     warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv = warprsa_call_begin_operation(
+        &call, session, WARPRSA_OPERATION_ENCRYPT, CKF_ENCRYPT, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation =
-        warprsa_call_operation(&call, WARPRSA_OPERATION_ENCRYPT, CKF_ENCRYPT);
-    if (operation == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
     if (output_bytes == NULL)
         rv = CKR_ARGUMENTS_BAD;
     else if (!warprsa_output_has_room(output, output_bytes,

@@ -79,6 +79,15 @@ static CK_RV begin(const warprsa_call *call, warprsa_operation_slot slot,
     return rv;
 }
 
+warprsa_operation *warprsa_call_operation(const warprsa_call *call,
+                                          warprsa_operation_slot slot,
+                                          CK_FLAGS how)
+{
+    warprsa_operation *operation = call->session->operations[slot];
+
+    return operation != NULL && (operation->how & how) != 0 ? operation : NULL;
+}
+
 CK_RV warprsa_key_operation_init(CK_SESSION_HANDLE session,
                                  warprsa_operation_slot slot, CK_FLAGS how,
                                  const CK_MECHANISM *mechanism,
@@ -103,13 +112,32 @@ CK_RV warprsa_key_operation_init(CK_SESSION_HANDLE session,
     return warprsa_call_end(&call, rv);
 }
 
-warprsa_operation *warprsa_call_operation(const warprsa_call *call,
-                                          warprsa_operation_slot slot,
-                                          CK_FLAGS how)
+CK_RV warprsa_call_begin_operation(warprsa_call *call,
+                                   CK_SESSION_HANDLE session,
+                                   warprsa_operation_slot slot, CK_FLAGS how,
+                                   warprsa_operation **operation)
 {
-    warprsa_operation *operation = call->session->operations[slot];
+    CK_RV rv = warprsa_call_begin(call, session);
 
-    return operation != NULL && (operation->how & how) != 0 ? operation : NULL;
+    if (rv != CKR_OK)
+        return rv;
+    *operation = warprsa_call_operation(call, slot, how);
+    return *operation != NULL
+               ? CKR_OK
+               : warprsa_call_end(call, CKR_OPERATION_NOT_INITIALIZED);
+}
+
+CK_RV warprsa_call_begin_whole(warprsa_call *call, CK_SESSION_HANDLE session,
+                               warprsa_operation_slot slot, CK_FLAGS how,
+                               warprsa_operation **operation)
+{
+    CK_RV rv =
+        warprsa_call_begin_operation(call, session, slot, how, operation);
+
+    if (rv != CKR_OK)
+        return rv;
+    return (*operation)->updated ? warprsa_call_end(call, CKR_OPERATION_ACTIVE)
+                                 : CKR_OK;
 }
 
 bool warprsa_output_has_room(const CK_BYTE *output, CK_ULONG *bytes,
@@ -138,18 +166,14 @@ CK_RV warprsa_operation_number(const warprsa_operation *operation,
                : CKR_DATA_INVALID;
 }
 
-/* Adds data to the operation of a session, and ends it where that fails. */
-static CK_RV update(const warprsa_call *call, warprsa_operation_slot slot,
-                    CK_FLAGS how, const CK_BYTE *data, CK_ULONG bytes)
+/* Adds data to an operation, and ends it where that fails. */
+static CK_RV update(warprsa_operation *operation, const CK_BYTE *data,
+                    CK_ULONG bytes)
 {
-    warprsa_operation *operation = warprsa_call_operation(call, slot, how);
-    CK_RV rv = CKR_OK;
+    const CK_RV rv = data == NULL && bytes > 0
+                         ? CKR_ARGUMENTS_BAD
+                         : warprsa_operation_add(operation, data, bytes);
 
-    if (operation == NULL)
-        return CKR_OPERATION_NOT_INITIALIZED;
-    rv = data == NULL && bytes > 0
-             ? CKR_ARGUMENTS_BAD
-             : warprsa_operation_add(operation, data, bytes);
     operation->updated = true;
     if (rv != CKR_OK)
         warprsa_operation_end(operation);
@@ -160,12 +184,14 @@ CK_RV warprsa_key_operation_update(CK_SESSION_HANDLE session,
                                    warprsa_operation_slot slot, CK_FLAGS how,
                                    const CK_BYTE *data, CK_ULONG bytes)
 {
+    warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv =
+        warprsa_call_begin_operation(&call, session, slot, how, &operation);
 
     return rv != CKR_OK
                ? rv
-               : warprsa_call_end(&call, update(&call, slot, how, data, bytes));
+               : warprsa_call_end(&call, update(operation, data, bytes));
 }
 
 CK_RV warprsa_collect_update(CK_SESSION_HANDLE session,
@@ -175,20 +201,18 @@ CK_RV warprsa_collect_update(CK_SESSION_HANDLE session,
 {
     warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv =
+        warprsa_call_begin_operation(&call, session, slot, how, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation = warprsa_call_operation(&call, slot, how);
     if (part_bytes == NULL) {
         warprsa_operation_end(operation);
-        rv = operation == NULL ? CKR_OPERATION_NOT_INITIALIZED
-                               : CKR_ARGUMENTS_BAD;
-        return warprsa_call_end(&call, rv);
+        return warprsa_call_end(&call, CKR_ARGUMENTS_BAD);
     }
     /* Without a place for output, the program asks for its length. */
-    if (operation == NULL || part != NULL)
-        rv = update(&call, slot, how, data, bytes);
+    if (part != NULL)
+        rv = update(operation, data, bytes);
     if (rv == CKR_OK)
         *part_bytes = 0;
     else if (rv == CKR_DATA_LEN_RANGE && how == CKF_DECRYPT)

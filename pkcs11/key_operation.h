@@ -24,6 +24,20 @@ warprsa_operation *warprsa_call_operation(const warprsa_call *call,
                                           warprsa_operation_slot slot,
                                           CK_FLAGS how);
 
+/* Begins a call with the operation of `how` that the session has active in a
+ * slot. Other than CKR_OK: the call is over. CKR_OPERATION_NOT_INITIALIZED:
+ * there is no such operation. */
+CK_RV warprsa_call_begin_operation(warprsa_call *call,
+                                   CK_SESSION_HANDLE session,
+                                   warprsa_operation_slot slot, CK_FLAGS how,
+                                   warprsa_operation **operation);
+
+/* The same for a function that gets all data at once. CKR_OPERATION_ACTIVE:
+ * some have come in parts, and the operation goes on. */
+CK_RV warprsa_call_begin_whole(warprsa_call *call, CK_SESSION_HANDLE session,
+                               warprsa_operation_slot slot, CK_FLAGS how,
+                               warprsa_operation **operation);
+
 /*
  * Whether there is room for output of up to `most` bytes. True: yes. False: the
  * function returns *rv, CKR_BUFFER_TOO_SMALL or, where the program only asks

@@ -5,6 +5,7 @@
  */
 #include "pkcs11/reading.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -120,7 +121,8 @@ static bool keep_key(reading *r, const char *pem, size_t bytes)
     warprsa_entry *entry = NULL;
     bool ok = certificates != NULL &&
               digest_of(r, key->spki, key->spki_bytes, "", 0, identity) &&
-              digest_of(r, key, sizeof(*key), pem, bytes, edition);
+              digest_of(r, key, offsetof(warprsa_key_message, certificates),
+                        pem, bytes, edition);
 
     if (ok) {
         own = next_certificate(r, certificates);
@@ -136,7 +138,8 @@ static bool keep_key(reading *r, const char *pem, size_t bytes)
                                          .certificate = own,
                                      },
                                      edition);
-    /* The key was replaced between both answers: neither is believed. */
+    /* The key was replaced while its certificates were fetched: neither is
+     * believed. */
     if (entry != NULL && own != NULL &&
         EVP_PKEY_eq(X509_get0_pubkey(own), entry->public) != 1) {
         warprsa_entry_release(entry);
@@ -149,14 +152,15 @@ static bool keep_key(reading *r, const char *pem, size_t bytes)
     return ok;
 }
 
-/* Asks for the certificates of the last key, and keeps both. */
+/* Keeps the last key with all its certificates, of which most keys have come
+ * with theirs. */
 static warprsa_key_found add_key(reading *r, warprsa_key_lookup *lookup)
 {
     char why[WHY_SIZE];
     char *pem = NULL;
     size_t bytes = 0;
     warprsa_key_found found = warprsa_key_lookup_certificates(
-        lookup, r->key.name, &pem, &bytes, why, sizeof(why));
+        lookup, &r->key, &pem, &bytes, why, sizeof(why));
 
     /* What comes back with it is the same for the same key each time. */
     r->key.generation = 0;
@@ -178,17 +182,16 @@ static warprsa_key_found add_next(reading *r, warprsa_key_lookup *lookup,
     return add_key(r, lookup);
 }
 
-/* Reads all keys. False: the daemon has not told all of them. */
-static bool read_all(reading *r)
+/* Reads all keys. False: the daemon has not told all of them by until_ns. */
+static bool read_all(reading *r, uint64_t until_ns)
 {
-    const warprsa_token_settings *settings = &r->library->settings;
     warprsa_key_found found = WARPRSA_KEY_UNKNOWN;
     warprsa_key_lookup lookup;
     char why[WHY_SIZE];
     char name[WARPRSA_KEY_NAME_SIZE] = "";
 
-    if (warprsa_key_lookup_open(&lookup, settings->socket,
-                                settings->deadline_ms, why, sizeof(why)))
+    if (warprsa_key_lookup_open(&lookup, r->library->settings.socket, until_ns,
+                                why, sizeof(why)))
         do {
             found = warprsa_key_lookup_next(&lookup, name, &r->key, why,
                                             sizeof(why));
@@ -202,7 +205,7 @@ static bool read_all(reading *r)
 /* ---- updates ---- */
 
 /* One reading, whose result becomes the token's. */
-static bool read_once(warprsa_library *library)
+static bool read_once(warprsa_library *library, uint64_t until_ns)
 {
     reading *r = calloc(1, sizeof(*r));
     bool ok = false;
@@ -210,7 +213,7 @@ static bool read_once(warprsa_library *library)
     if (r == NULL)
         return false;
     r->library = library;
-    ok = read_all(r) &&
+    ok = read_all(r, until_ns) &&
          warprsa_objects_replace(&library->objects, r->entries, r->count);
     for (size_t i = 0; i < r->count; i++)
         warprsa_entry_release(r->entries[i]);
@@ -226,11 +229,11 @@ static CK_RV read_now(warprsa_library *library)
     const uint64_t until_ns =
         warprsa_clock_ns() + library->settings.deadline_ms * WARPRSA_NS_PER_MS;
     const uint64_t number = ++library->readings;
-    bool done = read_once(library);
+    bool done = read_once(library, until_ns);
 
     while (!done && !library->has_read && warprsa_clock_ns() < until_ns) {
         nanosleep(&nap, NULL);
-        done = read_once(library);
+        done = read_once(library, until_ns);
     }
     library->last_reading = number;
     library->has_read = library->has_read || done;

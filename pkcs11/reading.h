@@ -11,9 +11,9 @@
 /*
  * Brings the objects up to date: what the daemon tells after the call has begun
  * is in them. Threads that call meanwhile share one reading. While the daemon
- * is away, the objects stay as they were last read; if they never were, the
- * call waits for the daemon until the deadline. CKR_OK, or CKR_DEVICE_ERROR:
- * they never were. Any thread.
+ * is away, or if it has not told all within deadline_ms, the objects stay as
+ * they were last read; if they never were, the call tries until then. CKR_OK,
+ * or CKR_DEVICE_ERROR: they never were. Any thread.
  */
 CK_RV warprsa_reading_update(warprsa_library *library);
 

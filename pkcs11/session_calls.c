@@ -3,11 +3,11 @@
  *
  * PKCS #11: session management.
  *
- * The user is logged in from the start: the kernel has told warprsad who it is,
- * and there is no PIN. So the state of a session is that of a user, C_Login
- * says CKR_USER_ALREADY_LOGGED_IN, which programs that log in always take for
- * success, and nobody else can log in. C_Logout changes nothing, since what it
- * takes away from a program are its private objects, and no object here is one.
+ * Nobody needs to log in: the kernel has told warprsad who the user is, and all
+ * objects are public. There is no PIN to compare with. C_Login takes any, since
+ * programs with a PIN in their configuration fail where C_Login does, and keeps
+ * the state that the standard has for it. A security officer has nothing to do
+ * here, and can't log in.
  */
 #include "pkcs11/call.h"
 
@@ -61,6 +61,15 @@ CK_RV C_CloseAllSessions(CK_SLOT_ID slot)
     return warprsa_call_end(&call, rv);
 }
 
+static CK_STATE state_of(const warprsa_call *call)
+{
+    const bool user = call->library->sessions.logged_in;
+
+    if ((call->session->flags & CKF_RW_SESSION) != 0)
+        return user ? CKS_RW_USER_FUNCTIONS : CKS_RW_PUBLIC_SESSION;
+    return user ? CKS_RO_USER_FUNCTIONS : CKS_RO_PUBLIC_SESSION;
+}
+
 CK_RV C_GetSessionInfo(CK_SESSION_HANDLE session, CK_SESSION_INFO *info)
 {
     warprsa_call call;
@@ -72,9 +81,7 @@ CK_RV C_GetSessionInfo(CK_SESSION_HANDLE session, CK_SESSION_INFO *info)
         return warprsa_call_end(&call, CKR_ARGUMENTS_BAD);
     *info = (CK_SESSION_INFO){
         .slotID = WARPRSA_TOKEN_SLOT,
-        .state = (call.session->flags & CKF_RW_SESSION) != 0
-                     ? CKS_RW_USER_FUNCTIONS
-                     : CKS_RO_USER_FUNCTIONS,
+        .state = state_of(&call),
         .flags = call.session->flags,
     };
     return warprsa_call_end(&call, CKR_OK);
@@ -93,9 +100,11 @@ static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE type,
     if (pin == NULL && pin_bytes > 0)
         rv = CKR_ARGUMENTS_BAD;
     else if (type == CKU_USER)
-        rv = CKR_USER_ALREADY_LOGGED_IN;
+        rv = warprsa_sessions_log_in(&call.library->sessions);
     else if (type == CKU_SO)
-        rv = CKR_USER_ANOTHER_ALREADY_LOGGED_IN;
+        rv = call.library->sessions.logged_in
+                 ? CKR_USER_ANOTHER_ALREADY_LOGGED_IN
+                 : CKR_PIN_LOCKED;
     else if (type == CKU_CONTEXT_SPECIFIC) /* no key asks for it */
         rv = CKR_OPERATION_NOT_INITIALIZED;
     else
@@ -122,7 +131,10 @@ CK_RV C_Logout(CK_SESSION_HANDLE session)
     warprsa_call call;
     CK_RV rv = warprsa_call_begin(&call, session);
 
-    return rv != CKR_OK ? rv : warprsa_call_end(&call, CKR_OK);
+    if (rv != CKR_OK)
+        return rv;
+    rv = warprsa_sessions_log_out(&call.library->sessions);
+    return warprsa_call_end(&call, rv);
 }
 
 /* ---- operations ---- */

@@ -66,6 +66,19 @@ static warprsa_session *make_place(warprsa_sessions *sessions, uint32_t id)
     return place_of(sessions, id);
 }
 
+/* Counts a session that opens, 1, or closes, -1. With the last one the user is
+ * logged out. */
+static void count(warprsa_sessions *sessions, CK_FLAGS flags, int by)
+{
+    pthread_mutex_lock(&sessions->lock);
+    sessions->open += (CK_ULONG)by;
+    if ((flags & CKF_RW_SESSION) != 0)
+        sessions->open_writable += (CK_ULONG)by;
+    if (sessions->open == 0)
+        sessions->logged_in = false;
+    pthread_mutex_unlock(&sessions->lock);
+}
+
 CK_RV warprsa_sessions_open(warprsa_sessions *sessions, CK_FLAGS flags,
                             CK_SESSION_HANDLE *handle)
 {
@@ -84,9 +97,7 @@ CK_RV warprsa_sessions_open(warprsa_sessions *sessions, CK_FLAGS flags,
     session->flags = flags;
     *handle = handle_of(session->generation, id);
     pthread_mutex_unlock(&session->lock);
-    atomic_fetch_add(&sessions->open, 1);
-    if ((flags & CKF_RW_SESSION) != 0)
-        atomic_fetch_add(&sessions->open_writable, 1);
+    count(sessions, flags, 1);
     return CKR_OK;
 }
 
@@ -120,9 +131,7 @@ void warprsa_search_end(warprsa_search *search)
 static void close_locked(warprsa_sessions *sessions, warprsa_session *session,
                          uint32_t id)
 {
-    if ((session->flags & CKF_RW_SESSION) != 0)
-        atomic_fetch_sub(&sessions->open_writable, 1);
-    atomic_fetch_sub(&sessions->open, 1);
+    count(sessions, session->flags, -1);
     warprsa_search_end(&session->search);
     for (unsigned i = 0; i < WARPRSA_OPERATION_SLOTS; i++) {
         warprsa_operation_free(session->operations[i]);
@@ -158,6 +167,20 @@ void warprsa_sessions_close_all(warprsa_sessions *sessions)
         else
             pthread_mutex_unlock(&session->lock);
     }
+}
+
+CK_RV warprsa_sessions_log_in(warprsa_sessions *sessions)
+{
+    return atomic_exchange(&sessions->logged_in, true)
+               ? CKR_USER_ALREADY_LOGGED_IN
+               : CKR_OK;
+}
+
+CK_RV warprsa_sessions_log_out(warprsa_sessions *sessions)
+{
+    return atomic_exchange(&sessions->logged_in, false)
+               ? CKR_OK
+               : CKR_USER_NOT_LOGGED_IN;
 }
 
 void warprsa_sessions_free(warprsa_sessions *sessions)

@@ -43,9 +43,10 @@ typedef struct warprsa_session {
 
 typedef struct warprsa_sessions {
     warprsa_id_pool ids;
-    pthread_mutex_t lock; /* of making chunks */
+    pthread_mutex_t lock; /* of making chunks, and of changing what follows */
     _Atomic(warprsa_session *) chunks[WARPRSA_SESSIONS_CHUNKS];
     atomic_ulong open, open_writable;
+    atomic_bool logged_in; /* the user, in all sessions that are open */
 } warprsa_sessions;
 
 /* False: no memory. */
@@ -69,6 +70,12 @@ void warprsa_sessions_leave(warprsa_session *session);
 bool warprsa_sessions_close(warprsa_sessions *sessions,
                             CK_SESSION_HANDLE handle);
 void warprsa_sessions_close_all(warprsa_sessions *sessions);
+
+/* Logs the user in, or out. CKR_OK, or CKR_USER_ALREADY_LOGGED_IN and
+ * CKR_USER_NOT_LOGGED_IN: nothing has changed. The caller is in a session. Any
+ * thread. */
+CK_RV warprsa_sessions_log_in(warprsa_sessions *sessions);
+CK_RV warprsa_sessions_log_out(warprsa_sessions *sessions);
 
 /* Forgets what a search has found. */
 void warprsa_search_end(warprsa_search *search);

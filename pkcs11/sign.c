@@ -96,15 +96,11 @@ static CK_RV sign_all(CK_SESSION_HANDLE session, CK_FLAGS how,
 {
     warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv = warprsa_call_begin_whole(&call, session, WARPRSA_OPERATION_SIGN,
+                                        how, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation = warprsa_call_operation(&call, WARPRSA_OPERATION_SIGN, how);
-    if (operation == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
-    if (operation->updated)
-        return warprsa_call_end(&call, CKR_OPERATION_ACTIVE);
     if ((data == NULL && bytes > 0) || signature_bytes == NULL)
         rv = CKR_ARGUMENTS_BAD;
     else if (!warprsa_output_has_room(signature, signature_bytes,
@@ -142,13 +138,11 @@ CK_RV C_SignFinal(CK_SESSION_HANDLE session, CK_BYTE *signature,
 {
     warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv = warprsa_call_begin_operation(
+        &call, session, WARPRSA_OPERATION_SIGN, CKF_SIGN, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation = warprsa_call_operation(&call, WARPRSA_OPERATION_SIGN, CKF_SIGN);
-    if (operation == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
     if (signature_bytes == NULL)
         rv = CKR_ARGUMENTS_BAD;
     else if (!warprsa_output_has_room(signature, signature_bytes,

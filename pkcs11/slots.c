@@ -81,7 +81,8 @@ CK_RV C_GetTokenInfo(CK_SLOT_ID slot, CK_TOKEN_INFO *info)
     WARPRSA_PAD(info->manufacturerID, WARPRSA_MANUFACTURER);
     WARPRSA_PAD(info->model, "warprsad");
     set_serial(info, call.library->settings.socket);
-    info->flags = CKF_RNG | CKF_WRITE_PROTECTED | CKF_TOKEN_INITIALIZED;
+    info->flags = CKF_RNG | CKF_WRITE_PROTECTED | CKF_TOKEN_INITIALIZED |
+                  CKF_SO_PIN_LOCKED;
     info->ulMaxSessionCount = WARPRSA_SESSIONS_MAX;
     info->ulMaxRwSessionCount = WARPRSA_SESSIONS_MAX;
     info->ulSessionCount = atomic_load(&call.library->sessions.open);
@@ -125,7 +126,10 @@ CK_RV C_GetMechanismInfo(CK_SLOT_ID slot, CK_MECHANISM_TYPE type,
         return warprsa_call_end(&call, CKR_MECHANISM_INVALID);
     memset(info, 0, sizeof(*info));
     info->flags = mechanism->flags;
+    /* What the device performs is the private operation, in warprsad and its
+     * engine. Digests are computed here, in software. */
     if (mechanism->padding != 0) {
+        info->flags |= CKF_HW;
         info->ulMinKeySize = WARPRSA_TOKEN_BITS_MIN;
         info->ulMaxKeySize = WARPRSA_TOKEN_BITS_MAX;
     }

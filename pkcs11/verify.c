@@ -47,16 +47,11 @@ CK_RV C_Verify(CK_SESSION_HANDLE session, CK_BYTE *data, CK_ULONG bytes,
 {
     warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv = warprsa_call_begin_whole(
+        &call, session, WARPRSA_OPERATION_VERIFY, CKF_VERIFY, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation =
-        warprsa_call_operation(&call, WARPRSA_OPERATION_VERIFY, CKF_VERIFY);
-    if (operation == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
-    if (operation->updated)
-        return warprsa_call_end(&call, CKR_OPERATION_ACTIVE);
     if ((data == NULL && bytes > 0) || signature == NULL)
         rv = CKR_ARGUMENTS_BAD;
     else
@@ -78,14 +73,11 @@ CK_RV C_VerifyFinal(CK_SESSION_HANDLE session, CK_BYTE *signature,
 {
     warprsa_operation *operation = NULL;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv = warprsa_call_begin_operation(
+        &call, session, WARPRSA_OPERATION_VERIFY, CKF_VERIFY, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation =
-        warprsa_call_operation(&call, WARPRSA_OPERATION_VERIFY, CKF_VERIFY);
-    if (operation == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
     rv = signature == NULL
              ? CKR_ARGUMENTS_BAD
              : verify(&call, operation, signature, signature_bytes);
@@ -108,14 +100,12 @@ CK_RV C_VerifyRecover(CK_SESSION_HANDLE session, CK_BYTE *signature,
     warprsa_operation *operation = NULL;
     size_t bytes = 0;
     warprsa_call call;
-    CK_RV rv = warprsa_call_begin(&call, session);
+    CK_RV rv =
+        warprsa_call_begin_whole(&call, session, WARPRSA_OPERATION_VERIFY,
+                                 CKF_VERIFY_RECOVER, &operation);
 
     if (rv != CKR_OK)
         return rv;
-    operation = warprsa_call_operation(&call, WARPRSA_OPERATION_VERIFY,
-                                       CKF_VERIFY_RECOVER);
-    if (operation == NULL)
-        return warprsa_call_end(&call, CKR_OPERATION_NOT_INITIALIZED);
     if (signature == NULL || data_bytes == NULL)
         rv = CKR_ARGUMENTS_BAD;
     else if (signature_bytes != operation->entry->modulus_bytes)

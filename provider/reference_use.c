@@ -166,13 +166,13 @@ int warprsa_reference_use(warprsa_rsa *ours, const warprsa_key_use *use,
 /* ---- names ---- */
 
 static warprsa_key_found look_up(const char *socket, const char *name,
-                                 unsigned timeout_ms, warprsa_key_message *key,
+                                 uint64_t until_ns, warprsa_key_message *key,
                                  char why[WHY_SIZE])
 {
     warprsa_key_found found = WARPRSA_KEY_UNKNOWN;
     warprsa_key_lookup lookup;
 
-    if (warprsa_key_lookup_open(&lookup, socket, timeout_ms, why, WHY_SIZE))
+    if (warprsa_key_lookup_open(&lookup, socket, until_ns, why, WHY_SIZE))
         found = warprsa_key_lookup_name(&lookup, name, key, why, WHY_SIZE);
     warprsa_key_lookup_close(&lookup);
     return found;
@@ -185,12 +185,11 @@ static warprsa_key_found look_up_until(const warprsa_context *context,
                                        char why[WHY_SIZE])
 {
     static const struct timespec nap = {0, AGAIN_MS * WARPRSA_NS_PER_MS};
-    const unsigned deadline_ms = context->config.deadline_ms;
     const uint64_t until_ns =
-        warprsa_clock_ns() + deadline_ms * WARPRSA_NS_PER_MS;
+        warprsa_clock_ns() + context->config.deadline_ms * WARPRSA_NS_PER_MS;
     warprsa_key_found found;
 
-    while ((found = look_up(socket, name, deadline_ms, key, why)) ==
+    while ((found = look_up(socket, name, until_ns, key, why)) ==
                WARPRSA_KEY_UNKNOWN &&
            warprsa_clock_ns() < until_ns)
         nanosleep(&nap, NULL);

@@ -16,14 +16,15 @@
 #include <openssl/provider.h>
 #include <openssl/x509.h>
 
+#include "batching/base/clock.h"
 #include "batching/base/own_fd.h"
 #include "batching/daemon/client/key_lookup.h"
 #include "batching/vault/wire/reference.h"
 
 enum {
-    EXIT_NONE = 1,  /* no such key, or an error: stderr says which */
-    EXIT_USAGE = 2, /* bad command line */
-    TIMEOUT_MS = 10000,
+    EXIT_NONE = 1,      /* no such key, or an error: stderr says which */
+    EXIT_USAGE = 2,     /* bad command line */
+    TIMEOUT_MS = 10000, /* of all that the daemon is asked */
     WHY_SIZE = 500,
 };
 
@@ -297,10 +298,11 @@ static bool run(const request *wanted)
     char why[WHY_SIZE];
     bool good = false;
 
-    if (warprsa_key_lookup_open(&lookup,
-                                wanted->socket != NULL ? wanted->socket
-                                                       : WARPRSA_SOCKET_DEFAULT,
-                                TIMEOUT_MS, why, sizeof(why)))
+    if (warprsa_key_lookup_open(
+            &lookup,
+            wanted->socket != NULL ? wanted->socket : WARPRSA_SOCKET_DEFAULT,
+            warprsa_clock_ns() + TIMEOUT_MS * WARPRSA_NS_PER_MS, why,
+            sizeof(why)))
         good = wanted->command->run(wanted, &lookup);
     else
         complain(why);

@@ -168,15 +168,17 @@ static void ask_for_key(script *x)
     assert_non_null(memchr(reply.allowed, '\0', sizeof(reply.allowed)));
 }
 
-/* A question for certificates, and mostly the reply. */
+/* A question for a key with certificates from some byte on, and mostly the
+ * reply. */
 static void ask_for_certificates(script *x)
 {
     warprsa_message message = {.version = WARPRSA_PROTOCOL,
-                               .type = WARPRSA_MESSAGE_GET_CERTIFICATES,
+                               .type = WARPRSA_MESSAGE_LOOKUP,
                                .number = fuzz_number(&x->in),
                                .generation = fuzz_number(&x->in)};
     struct pollfd one = {.fd = x->control, .events = POLLIN};
-    static warprsa_certificates_message reply;
+    static warprsa_key_message reply;
+    const warprsa_certificates_piece *piece = &reply.certificates;
 
     fake_vault.certificates =
         fuzz_number(&x->in) % (WARPRSA_KEY_CERTIFICATES_MAX + 1);
@@ -186,15 +188,14 @@ static void ask_for_certificates(script *x)
         message.number %= WARPRSA_KEY_CERTIFICATES_MAX + 2;
     send_bytes(x, &message, sizeof(message));
     if (fuzz_byte(&x->in) > 200 || poll(&one, 1, REPLY_MS) != 1 ||
-        warprsa_certificates_message_receive(x->control, &reply) !=
-            WARPRSA_RECEIVED)
+        warprsa_key_message_receive(x->control, &reply) != WARPRSA_RECEIVED)
         return;
-    if (reply.type != WARPRSA_MESSAGE_CERTIFICATES)
+    if (reply.type != WARPRSA_MESSAGE_KEY)
         return;
-    assert_true(reply.bytes <= sizeof(reply.pem));
-    assert_true(reply.total <= WARPRSA_KEY_CERTIFICATES_MAX);
-    if (reply.bytes > 0)
-        assert_true(reply.offset + reply.bytes <= reply.total);
+    assert_true(piece->bytes <= sizeof(piece->pem));
+    assert_true(piece->total <= WARPRSA_KEY_CERTIFICATES_MAX);
+    if (piece->bytes > 0)
+        assert_true(piece->offset + piece->bytes <= piece->total);
 }
 
 static void send_rubbish(script *x)

@@ -32,14 +32,6 @@ start_token() { # RULE...
     start_vault
 }
 
-# Verifies the signature in sig by a process without warprsa.
-verified() { # NAME DGST-OPTION...
-    local name=$1
-    shift
-    plain dgst "$@" -verify "$name.pub" -signature sig message >verified.log ||
-        fail "$name: a wrong signature: $*"
-}
-
 # Makes one handshake with a server that has the key www, and ends by itself.
 shakes() { # PORT S_CLIENT-OPTION...
     local port=$1

@@ -34,7 +34,7 @@ p11 -L >slots.txt
 grep -q 'token label *: warprsa$' slots.txt || fail "$(cat slots.txt)"
 grep -q 'token flags *: .*rng' slots.txt || fail "$(cat slots.txt)"
 p11 -M >mechanisms.txt
-grep -q 'SHA256-RSA-PKCS-PSS, keySize={1024,16384}, sign, verify' mechanisms.txt
+grep -q 'SHA256-RSA-PKCS-PSS, keySize={1024,16384}, hw, sign, verify' mechanisms.txt
 
 # The objects: four keys of this user, with their certificates.
 p11 -O >objects.txt
@@ -67,10 +67,27 @@ p11 --read-object --type cert --label www -o www.der
 plain x509 -in www.crt -outform DER -out wanted.der
 cmp www.der wanted.der
 
-# OpenSC's own tests: digests, signatures, decryption, random numbers.
-# It signs DigestInfos of SHA-1.
-p11 --test >test.txt 2>&1 || fail "$(cat test.txt)"
+# OpenSC's own tests: digests, signatures, decryption, random numbers. Those of
+# signatures run only for mechanisms that the device performs, once the user has
+# logged in. They sign DigestInfos of SHA-1.
+before=$(live "$daemon" vault_uses)
+p11 --login --pin 4711 --test >test.txt 2>&1 || fail "$(cat test.txt)"
 grep -q '^No errors$' test.txt || fail "$(cat test.txt)"
+ran() { # PART KEY MECHANISM: the part has tried this mechanism of the key
+    awk -v "part=$1" -v "key=($2)" -v "line=$3: OK" '
+        /^[A-Z].*\(currently/ { in_part = index($0, part) == 1 }
+        /^  testing key/ { in_key = $4 == key }
+        in_part && in_key && $0 ~ "^    " line "$" { found = 1 }
+        END { exit !found }' test.txt || fail "$*: $(cat test.txt)"
+}
+for mechanism in RSA-PKCS SHA1-RSA-PKCS SHA256-RSA-PKCS; do
+    ran Signatures ca $mechanism
+done
+ran Signatures www RSA-PKCS
+ran Verify raw RSA-X-509
+ran Decryption www RSA-PKCS
+! grep -q '^Signatures: ' test.txt || fail "$(cat test.txt)"
+[ "$(live "$daemon" vault_uses)" -gt "$before" ] || fail "no use is counted"
 
 # sign NAME MECHANISM INPUT [PKCS11-TOOL-OPTION...]
 sign() {
@@ -81,21 +98,16 @@ sign() {
 }
 
 # Each digest, by the mechanism that hashes.
-verifies() { # NAME DGST-OPTION...
-    local name=$1
-    shift
-    plain dgst "$@" -verify "$name.pub" -signature sig message
-}
 for digest in 1 224 256 384 512; do
     uses 1 sign www "SHA$digest-RSA-PKCS" message
-    verifies www "-sha$digest"
+    verified www "-sha$digest"
     uses 1 sign www "SHA$digest-RSA-PKCS-PSS" message
-    verifies www "-sha$digest" -sigopt rsa_padding_mode:pss
+    verified www "-sha$digest" -sigopt rsa_padding_mode:pss
 done
 uses 1 sign ca SHA256-RSA-PKCS message
-verifies ca -sha256
+verified ca -sha256
 uses 1 sign pss SHA256-RSA-PKCS-PSS message
-verifies pss -sha256
+verified pss -sha256
 # In parts: pkcs11-tool reads large files piece by piece.
 head -c 1000000 /dev/urandom >large
 uses 1 sign www SHA256-RSA-PKCS large
@@ -107,9 +119,9 @@ printf '\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04
     >info
 cat hash >>info
 uses 1 sign ca RSA-PKCS info
-verifies ca -sha256
+verified ca -sha256
 uses 1 sign www RSA-PKCS-PSS hash --hash-algorithm SHA256
-verifies www -sha256 -sigopt rsa_padding_mode:pss
+verified www -sha256 -sigopt rsa_padding_mode:pss
 { printf '\0\1' && head -c 254 /dev/urandom; } >number
 uses 1 sign raw RSA-X-509 number
 plain pkeyutl -verifyrecover -pubin -inkey raw.pub -in sig \
@@ -150,7 +162,7 @@ echo "new user=$ME sign padding=pkcs1 digest=sha256" >>keys.conf
 reload_until 'key new: added'
 p11 -O >objects.txt
 uses 1 sign new SHA256-RSA-PKCS message
-verifies new -sha256
+verified new -sha256
 rm keys/new.pem
 reload_until 'key new: removed'
 refused 'Private key not found' sign new SHA256-RSA-PKCS message
@@ -159,7 +171,7 @@ refused 'Private key not found' sign new SHA256-RSA-PKCS message
 kill -9 "$(serving)"
 uses_again() {
     sign www SHA256-RSA-PKCS message
-    verifies www -sha256
+    verified www -sha256
 }
 uses_again
 [ "$(live "$daemon" checks_failed)" = 0 ] || fail "checks failed"

@@ -100,37 +100,12 @@ remotely 1 signs www -sha256 -sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltle
 remotely 1 signs pss -sha256
 remotely 1 signs long -sha256
 remotely 1 signs primes -sha256
-by_uri() {
-    with_provider dgst -sha256 -sign warprsa:www -out sig message
-    plain dgst -sha256 -verify www.pub -signature sig message
-}
-remotely 1 by_uri
-head -c 100 /dev/urandom >secret
-oaep() {
-    plain pkeyutl -encrypt -pubin -inkey www.pub -in secret -out secret.enc \
-        -pkeyopt rsa_padding_mode:oaep "$@"
-    with_provider pkeyutl -decrypt -inkey www.ref -in secret.enc -out got \
-        -pkeyopt rsa_padding_mode:oaep "$@"
-    cmp got secret
-}
-remotely 1 oaep
-remotely 1 oaep -pkeyopt rsa_oaep_md:sha256
-pkcs1() {
-    plain pkeyutl -encrypt -pubin -inkey primes.pub -in secret -out secret.enc
-    with_provider pkeyutl -decrypt -inkey primes.ref -in secret.enc -out got
-    cmp got secret
-}
-remotely 1 pkcs1
-raw() { # signs a number of any form, and decrypts it
-    head -c 256 /dev/zero | tr '\0' '\1' >number
-    with_provider rsautl -sign -raw -inkey raw.ref -in number -out sig
-    plain rsautl -verify -raw -pubin -inkey raw.pub -in sig -out got
-    cmp got number
-    with_provider pkeyutl -decrypt -inkey raw.ref -in number -out got \
-        -pkeyopt rsa_padding_mode:none
-    cmp got sig
-}
-remotely 2 raw
+remotely 1 signs_by_uri www
+remotely 1 decrypts www -pkeyopt rsa_padding_mode:oaep
+remotely 1 decrypts www -pkeyopt rsa_padding_mode:oaep \
+    -pkeyopt rsa_oaep_md:sha256
+remotely 1 decrypts primes
+remotely 2 signs_number raw
 [ "$(live "$daemon" vault_libcrypto)" = 0 ] || fail "libcrypto has computed"
 [ "$(live "$daemon" vault_remote_wrong)" = 0 ] || fail "something was wrong"
 

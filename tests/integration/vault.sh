@@ -38,12 +38,47 @@ reference() { # NAME: to NAME.ref
     grep -q '^-----BEGIN WARPRSA KEY REFERENCE-----$' "$1.ref"
 }
 
-# Signs by a reference, and verifies by a process without warprsa.
-signs() { # NAME DGST-OPTION...
+# Verifies the signature of the message in sig, by a process without warprsa.
+verified() { # NAME DGST-OPTION...
     local name=$1
     shift
-    with_provider dgst "$@" -sign "$name.ref" -out sig message
-    plain dgst "$@" -verify "$name.pub" -signature sig message
+    plain dgst "$@" -verify "$name.pub" -signature sig message >verified.log ||
+        fail "$name: a wrong signature: $*"
+}
+
+# Signs by a reference, and verifies. That nothing is signed is no failure here.
+signs() { # NAME DGST-OPTION...
+    with_provider dgst "${@:2}" -sign "$1.ref" -out sig message &&
+        verified "$@"
+}
+
+# Signs as OpenSSL's store loads a key, without a file.
+signs_by_uri() { # NAME
+    with_provider dgst -sha256 -sign "warprsa:$1" -out sig message
+    verified "$1" -sha256
+}
+
+# Signs a number of any form by a key of 2048 bits, and decrypts it.
+signs_number() { # NAME
+    head -c 256 /dev/zero | tr '\0' '\1' >number
+    with_provider rsautl -sign -raw -inkey "$1.ref" -in number -out sig
+    plain rsautl -verify -raw -pubin -inkey "$1.pub" -in sig -out got
+    cmp got number
+    with_provider pkeyutl -decrypt -inkey "$1.ref" -in number -out got \
+        -pkeyopt rsa_padding_mode:none
+    cmp got sig
+}
+
+# Decrypts by a reference what a process without warprsa has encrypted.
+decrypts() { # NAME PKEYUTL-OPTION...
+    local name=$1
+    shift
+    head -c 100 /dev/urandom >secret
+    plain pkeyutl -encrypt -pubin -inkey "$name.pub" -in secret \
+        -out secret.enc "$@"
+    with_provider pkeyutl -decrypt -inkey "$name.ref" -in secret.enc -out got \
+        "$@"
+    cmp got secret
 }
 
 # uses COUNT COMMAND...: so many uses, all on the engine, by the daemon's count.

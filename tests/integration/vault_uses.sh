@@ -85,40 +85,17 @@ request() {
     plain req -verify -in ca.csr -noout
 }
 uses 1 request
-by_uri() { # as OpenSSL's store loads it, without a file
-    with_provider dgst -sha256 -sign warprsa:ca -out sig message
-    plain dgst -sha256 -verify ca.pub -signature sig message
-}
-uses 1 by_uri
+uses 1 signs_by_uri ca
 
 # Decryption.
-head -c 100 /dev/urandom >secret
-oaep() {
-    plain pkeyutl -encrypt -pubin -inkey www.pub -in secret -out secret.enc \
-        -pkeyopt rsa_padding_mode:oaep "$@"
-    with_provider pkeyutl -decrypt -inkey www.ref -in secret.enc -out got \
-        -pkeyopt rsa_padding_mode:oaep "$@"
-    cmp got secret
-}
-uses 1 oaep
-uses 1 oaep -pkeyopt rsa_oaep_md:sha256
-raw() { # signs a number of any form, and decrypts it
-    head -c 256 /dev/zero | tr '\0' '\1' >number
-    with_provider rsautl -sign -raw -inkey raw.ref -in number -out sig
-    plain rsautl -verify -raw -pubin -inkey raw.pub -in sig -out got
-    cmp got number
-    with_provider pkeyutl -decrypt -inkey raw.ref -in number -out got \
-        -pkeyopt rsa_padding_mode:none
-    cmp got sig
-}
-uses 2 raw
+uses 1 decrypts www -pkeyopt rsa_padding_mode:oaep
+uses 1 decrypts www -pkeyopt rsa_padding_mode:oaep -pkeyopt rsa_oaep_md:sha256
+uses 2 signs_number raw
 
 # What no engine takes, libcrypto computes on the vault's threads.
 before=$(live "$daemon" vault_libcrypto)
 signs primes -sha256
-plain pkeyutl -encrypt -pubin -inkey primes.pub -in secret -out secret.enc
-with_provider pkeyutl -decrypt -inkey primes.ref -in secret.enc -out got
-cmp got secret
+decrypts primes
 [ "$(live "$daemon" vault_libcrypto)" = $((before + 2)) ] ||
     fail "$(live "$daemon" vault_libcrypto) uses by libcrypto"
 

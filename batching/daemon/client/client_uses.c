@@ -62,10 +62,16 @@ static warprsa_connection *connection(warprsa_client *client, uint64_t now_ns)
     if (c == NULL)
         return NULL;
     health = warprsa_connection_health_now(c, now_ns);
-    if (health == WARPRSA_CONNECTION_GONE || !warprsa_connection_alive(c))
+    if (health == WARPRSA_CONNECTION_GONE || !warprsa_connection_alive(c)) {
         warprsa_client_disconnect(client, c);
-    else if (health == WARPRSA_CONNECTION_LIVES && c->shm.use != NULL)
+    } else if (health == WARPRSA_CONNECTION_LIVES && c->shm.use != NULL) {
+        /* A program that only has references asks for it in no other way. */
+        warprsa_client_publish_state(
+            client, c,
+            (warprsa_queue_state)atomic_load_explicit(&c->shm.head->state,
+                                                      memory_order_relaxed));
         return c;
+    }
     warprsa_connection_drop(c);
     return NULL;
 }

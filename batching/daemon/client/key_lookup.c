@@ -17,12 +17,15 @@ enum {
     /* Tries to get all pieces of a key's certificates: each that fails takes a
      * reload of the daemon's keys at that moment. */
     EDITIONS_MAX = 8,
+    /* Replies that say how far the daemon has looked: twice those that it takes
+     * for as many keys as a vault can have. */
+    ROUNDS_MAX = 2 * WARPRSA_CLIENT_KEYS_MAX / WARPRSA_LIST_KEYS,
 };
 
 bool warprsa_key_lookup_open(warprsa_key_lookup *lookup, const char *path,
-                             unsigned timeout_ms, char *why, size_t why_size)
+                             uint64_t until_ns, char *why, size_t why_size)
 {
-    lookup->timeout_ms = timeout_ms;
+    lookup->until_ns = until_ns;
     lookup->asked = 0;
     return warprsa_control_connection_open(&lookup->control, path, why,
                                            why_size);
@@ -36,33 +39,52 @@ void warprsa_key_lookup_close(warprsa_key_lookup *lookup)
 /* Waits until the connection is readable. */
 static bool wait_for_reply(const warprsa_key_lookup *lookup)
 {
-    const uint64_t until_ns =
-        warprsa_clock_ns() + lookup->timeout_ms * WARPRSA_NS_PER_MS;
     struct pollfd one = {.fd = lookup->control.socket.fd, .events = POLLIN};
     int ready = 0;
 
     do {
         const uint64_t now_ns = warprsa_clock_ns();
 
-        if (now_ns >= until_ns)
+        if (now_ns >= lookup->until_ns)
             break;
         ready = poll(&one, 1,
-                     (int)((until_ns - now_ns + WARPRSA_NS_PER_MS - 1) /
+                     (int)((lookup->until_ns - now_ns + WARPRSA_NS_PER_MS - 1) /
                            WARPRSA_NS_PER_MS));
     } while (ready < 0 && errno == EINTR);
     return ready > 0;
 }
 
-static bool is_sensible(const warprsa_key_message *key)
+/* Whether it is the piece from this byte on. */
+static bool is_piece(const warprsa_certificates_piece *piece, uint32_t offset)
 {
-    return (key->type == WARPRSA_MESSAGE_KEY ||
-            key->type == WARPRSA_MESSAGE_NO_KEY) &&
-           key->spki_bytes <= sizeof(key->spki) &&
-           memchr(key->name, '\0', sizeof(key->name)) != NULL &&
-           memchr(key->allowed, '\0', sizeof(key->allowed)) != NULL;
+    uint32_t left = 0;
+
+    if (piece->total > WARPRSA_KEY_CERTIFICATES_MAX || piece->offset != offset)
+        return false;
+    if (offset < piece->total)
+        left = piece->total - offset;
+    return piece->bytes ==
+           (left < sizeof(piece->pem) ? left : sizeof(piece->pem));
 }
 
-/* Says what was received where a reply of this version was wanted. */
+/* Whether it can be the reply to this question. */
+static bool is_sensible(const warprsa_key_message *key,
+                        const warprsa_message *question)
+{
+    if (key->generation != question->generation ||
+        memchr(key->name, '\0', sizeof(key->name)) == NULL)
+        return false;
+    if (key->type == WARPRSA_MESSAGE_NO_KEY)
+        return true;
+    return key->type == WARPRSA_MESSAGE_KEY &&
+           key->spki_bytes <= sizeof(key->spki) &&
+           memchr(key->allowed, '\0', sizeof(key->allowed)) != NULL &&
+           is_piece(&key->certificates, question->number) &&
+           (question->type != WARPRSA_MESSAGE_LOOKUP ||
+            strcmp(key->name, question->name) == 0);
+}
+
+/* Says what was received where a reply was wanted. */
 static void explain(const warprsa_key_lookup *lookup, warprsa_received received,
                     uint32_t version, char *why, size_t why_size)
 {
@@ -83,10 +105,9 @@ static void explain(const warprsa_key_lookup *lookup, warprsa_received received,
 }
 
 /* Sends a question, and waits until there is a reply to receive. */
-static bool ask(warprsa_key_lookup *lookup, warprsa_message *question,
+static bool ask(const warprsa_key_lookup *lookup, warprsa_message *question,
                 char *why, size_t why_size)
 {
-    question->generation = ++lookup->asked;
     if (!warprsa_message_send(lookup->control.socket.fd, question, NULL, 0)) {
         snprintf(why, why_size, "no warprsad at %s: %s", lookup->control.path,
                  strerror(errno));
@@ -94,24 +115,30 @@ static bool ask(warprsa_key_lookup *lookup, warprsa_message *question,
     }
     if (wait_for_reply(lookup))
         return true;
-    snprintf(why, why_size, "warprsad at %s does not answer",
+    snprintf(why, why_size, "warprsad at %s does not answer in time",
              lookup->control.path);
     return false;
 }
 
+/* Asks for a key, with the piece of its certificates from a byte on. `name` may
+ * be that of *key. */
 static warprsa_key_found ask_for_key(warprsa_key_lookup *lookup, uint32_t type,
-                                     const char *name, warprsa_key_message *key,
-                                     char *why, size_t why_size)
+                                     const char *name, uint32_t offset,
+                                     warprsa_key_message *key, char *why,
+                                     size_t why_size)
 {
-    warprsa_message question = {.type = type};
+    warprsa_message question = {
+        .type = type,
+        .number = offset,
+        .generation = ++lookup->asked,
+    };
     warprsa_received received;
 
     snprintf(question.name, sizeof(question.name), "%s", name);
     if (!ask(lookup, &question, why, why_size))
         return WARPRSA_KEY_UNKNOWN;
     received = warprsa_key_message_receive(lookup->control.socket.fd, key);
-    if (received != WARPRSA_RECEIVED || !is_sensible(key) ||
-        key->generation != lookup->asked) {
+    if (received != WARPRSA_RECEIVED || !is_sensible(key, &question)) {
         explain(lookup, received, key->version, why, why_size);
         return WARPRSA_KEY_UNKNOWN;
     }
@@ -124,7 +151,7 @@ warprsa_key_found warprsa_key_lookup_name(warprsa_key_lookup *lookup,
                                           warprsa_key_message *key, char *why,
                                           size_t why_size)
 {
-    return ask_for_key(lookup, WARPRSA_MESSAGE_LOOKUP, name, key, why,
+    return ask_for_key(lookup, WARPRSA_MESSAGE_LOOKUP, name, 0, key, why,
                        why_size);
 }
 
@@ -134,112 +161,70 @@ warprsa_key_found warprsa_key_lookup_next(warprsa_key_lookup *lookup,
                                           size_t why_size)
 {
     char from[WARPRSA_KEY_NAME_SIZE];
-    warprsa_key_found found;
 
     snprintf(from, sizeof(from), "%s", name);
-    /* The daemon looks at some keys at a time. */
-    while ((found = ask_for_key(lookup, WARPRSA_MESSAGE_LIST, from, key, why,
-                                why_size)) == WARPRSA_KEY_NOT_FOUND &&
-           strcmp(key->name, from) > 0)
+    for (unsigned i = 0; i < ROUNDS_MAX; i++) {
+        const warprsa_key_found found = ask_for_key(
+            lookup, WARPRSA_MESSAGE_LIST, from, 0, key, why, why_size);
+
+        if (found != WARPRSA_KEY_NOT_FOUND || strcmp(key->name, from) <= 0)
+            return found;
         memcpy(from, key->name, sizeof(from));
-    return found;
-}
-
-/* Whether a piece is the one that was asked for. */
-static bool is_piece(const warprsa_certificates_message *piece, uint32_t offset)
-{
-    uint32_t left = 0;
-
-    if (piece->type == WARPRSA_MESSAGE_NO_KEY)
-        return true;
-    if (piece->type != WARPRSA_MESSAGE_CERTIFICATES ||
-        piece->total > WARPRSA_KEY_CERTIFICATES_MAX || piece->offset != offset)
-        return false;
-    if (offset < piece->total)
-        left = piece->total - offset;
-    return piece->bytes ==
-           (left < sizeof(piece->pem) ? left : sizeof(piece->pem));
-}
-
-static warprsa_key_found ask_for_piece(warprsa_key_lookup *lookup,
-                                       const char *name, uint32_t offset,
-                                       warprsa_certificates_message *piece,
-                                       char *why, size_t why_size)
-{
-    warprsa_message question = {.type = WARPRSA_MESSAGE_GET_CERTIFICATES,
-                                .number = offset};
-    warprsa_received received;
-
-    snprintf(question.name, sizeof(question.name), "%s", name);
-    if (!ask(lookup, &question, why, why_size))
-        return WARPRSA_KEY_UNKNOWN;
-    received =
-        warprsa_certificates_message_receive(lookup->control.socket.fd, piece);
-    if (received != WARPRSA_RECEIVED || !is_piece(piece, offset) ||
-        piece->generation != lookup->asked) {
-        explain(lookup, received, piece->version, why, why_size);
-        return WARPRSA_KEY_UNKNOWN;
     }
-    return piece->type == WARPRSA_MESSAGE_CERTIFICATES ? WARPRSA_KEY_FOUND
-                                                       : WARPRSA_KEY_NOT_FOUND;
+    snprintf(why, why_size, "warprsad at %s looks for keys without end",
+             lookup->control.path);
+    return WARPRSA_KEY_UNKNOWN;
 }
 
-/* Fetches all pieces of one edition into *pem, which is NULL. FOUND with *pem
- * NULL: the certificates have changed meanwhile. */
-static warprsa_key_found fetch(warprsa_key_lookup *lookup, const char *name,
-                               char **pem, size_t *bytes, char *why,
-                               size_t why_size)
+/* Gathers all pieces of one edition into *pem, from the first one, which *key
+ * has. FOUND with *pem NULL: the certificates have changed meanwhile. */
+static warprsa_key_found gather(warprsa_key_lookup *lookup,
+                                warprsa_key_message *key, char **pem,
+                                size_t *bytes, char *why, size_t why_size)
 {
-    warprsa_certificates_message piece;
-    uint32_t edition = 0, total = 0;
-    warprsa_key_found found;
+    const warprsa_certificates_piece *piece = &key->certificates;
+    const uint32_t edition = piece->edition, total = piece->total;
+    warprsa_key_found found = WARPRSA_KEY_FOUND;
 
     *bytes = 0;
-    do {
-        found = ask_for_piece(lookup, name, (uint32_t)*bytes, &piece, why,
-                              why_size);
-        if (found != WARPRSA_KEY_FOUND)
-            break;
-        if (*pem == NULL) {
-            edition = piece.edition;
-            total = piece.total;
-            *pem = malloc((size_t)total + 1);
-        }
-        if (*pem == NULL) {
-            snprintf(why, why_size, "no memory");
-            return WARPRSA_KEY_UNKNOWN;
-        }
-        if (piece.edition != edition || piece.total != total) {
-            free(*pem);
-            *pem = NULL;
-            return WARPRSA_KEY_FOUND;
-        }
-        memcpy(*pem + *bytes, piece.pem, piece.bytes);
-        *bytes += piece.bytes;
-        (*pem)[*bytes] = '\0';
-    } while (*bytes < total);
-    if (found != WARPRSA_KEY_FOUND) {
-        free(*pem);
-        *pem = NULL;
+    *pem = malloc((size_t)total + 1);
+    if (*pem == NULL) {
+        snprintf(why, why_size, "no memory");
+        return WARPRSA_KEY_UNKNOWN;
     }
+    while (found == WARPRSA_KEY_FOUND && piece->edition == edition &&
+           piece->total == total) {
+        memcpy(*pem + *bytes, piece->pem, piece->bytes);
+        *bytes += piece->bytes;
+        (*pem)[*bytes] = '\0';
+        if (*bytes == total)
+            return WARPRSA_KEY_FOUND;
+        found = ask_for_key(lookup, WARPRSA_MESSAGE_LOOKUP, key->name,
+                            (uint32_t)*bytes, key, why, why_size);
+    }
+    free(*pem);
+    *pem = NULL;
     return found;
 }
 
 warprsa_key_found warprsa_key_lookup_certificates(warprsa_key_lookup *lookup,
-                                                  const char *name, char **pem,
-                                                  size_t *bytes, char *why,
-                                                  size_t why_size)
+                                                  warprsa_key_message *key,
+                                                  char **pem, size_t *bytes,
+                                                  char *why, size_t why_size)
 {
-    *pem = NULL;
-    for (unsigned i = 0; i < EDITIONS_MAX; i++) {
-        warprsa_key_found found =
-            fetch(lookup, name, pem, bytes, why, why_size);
+    warprsa_key_found found = gather(lookup, key, pem, bytes, why, why_size);
 
-        if (found != WARPRSA_KEY_FOUND || *pem != NULL)
-            return found;
+    for (unsigned i = 1; found == WARPRSA_KEY_FOUND && *pem == NULL; i++) {
+        if (i == EDITIONS_MAX) {
+            snprintf(why, why_size,
+                     "warprsad at %s changes the certificates of %s again and "
+                     "again",
+                     lookup->control.path, key->name);
+            return WARPRSA_KEY_UNKNOWN;
+        }
+        found = warprsa_key_lookup_name(lookup, key->name, key, why, why_size);
+        if (found == WARPRSA_KEY_FOUND)
+            found = gather(lookup, key, pem, bytes, why, why_size);
     }
-    snprintf(why, why_size,
-             "warprsad at %s changes the certificates of %s again and again",
-             lookup->control.path, name);
-    return WARPRSA_KEY_UNKNOWN;
+    return found;
 }

@@ -13,7 +13,7 @@
 
 typedef struct warprsa_key_lookup {
     warprsa_control_connection control;
-    unsigned timeout_ms; /* of each question */
+    uint64_t until_ns; /* of warprsa_clock_ns(); for all questions together */
     uint32_t asked;
 } warprsa_key_lookup;
 
@@ -23,40 +23,38 @@ typedef enum warprsa_key_found {
     WARPRSA_KEY_UNKNOWN,   /* there was no reply, see why */
 } warprsa_key_found;
 
-/* Connects to the daemon at `path`. False with the reason in why; close() is
- * right in any case. */
+/* Connects to the daemon at `path`, which has to have answered all questions by
+ * until_ns. False with the reason in why; close() is right in any case. */
 bool warprsa_key_lookup_open(warprsa_key_lookup *lookup, const char *path,
-                             unsigned timeout_ms, char *why, size_t why_size);
+                             uint64_t until_ns, char *why, size_t why_size);
 void warprsa_key_lookup_close(warprsa_key_lookup *lookup);
 
-/* The key of this name. The reply's texts end with a zero, and its lengths are
- * in bounds. */
+/* The key of this name, with the first piece of its certificates. The reply's
+ * texts end with a zero, and its lengths are in bounds. */
 warprsa_key_found warprsa_key_lookup_name(warprsa_key_lookup *lookup,
                                           const char *name,
                                           warprsa_key_message *key, char *why,
                                           size_t why_size);
 
 /* The first key after the one of this name, in the order of names; of all, if
- * it is empty. */
+ * it is empty. The same holds for the reply. */
 warprsa_key_found warprsa_key_lookup_next(warprsa_key_lookup *lookup,
                                           const char *name,
                                           warprsa_key_message *key, char *why,
                                           size_t why_size);
 
 /*
- * The certificates of the key of this name, in PEM as the vault's file has
- * them: the key's own first, then those of its chain. Sets *pem, which the
- * caller frees, with a zero after *bytes bytes. A key without certificates is
- * FOUND, with *bytes 0; otherwise than FOUND, *pem is NULL. The bytes are the
- * daemon's, and may have zeros among them: whoever parses them believes
- * nothing.
- *
- * They may belong to another key of this name if the vault's file has been
- * replaced since the name was looked up: compare the public keys.
+ * All certificates of a key that one of these has found, in PEM as the vault's
+ * file has them: the key's own first, then those of its chain. Asks only for
+ * what *key does not have, and makes *key what the daemon says then. Sets *pem,
+ * which the caller frees, with a zero after *bytes bytes. A key without
+ * certificates is FOUND, with *bytes 0; otherwise than FOUND, *pem is NULL. The
+ * bytes are the daemon's, and may have zeros among them: whoever parses them
+ * believes nothing.
  */
 warprsa_key_found warprsa_key_lookup_certificates(warprsa_key_lookup *lookup,
-                                                  const char *name, char **pem,
-                                                  size_t *bytes, char *why,
-                                                  size_t why_size);
+                                                  warprsa_key_message *key,
+                                                  char **pem, size_t *bytes,
+                                                  char *why, size_t why_size);
 
 #endif

@@ -112,7 +112,6 @@ static const char *handle_message(control_connection *c,
         return NULL;
     case WARPRSA_MESSAGE_LOOKUP:
     case WARPRSA_MESSAGE_LIST:
-    case WARPRSA_MESSAGE_GET_CERTIFICATES:
         return warprsa_lookups_reply(c->owner->offers.context->config.vault,
                                      c->socket.fd, message, sender);
     }

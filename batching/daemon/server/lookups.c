@@ -13,10 +13,6 @@
 #include "batching/daemon/wire/message.h"
 #include "batching/vault/vault_transfer.h"
 
-enum {
-    KEYS_AT_ONCE = 64, /* that a LIST looks at */
-};
-
 _Static_assert((int)WARPRSA_KEY_CERTIFICATES_MAX ==
                    (int)WARPRSA_VAULT_CERTIFICATE_BYTES_MAX,
                "a client may ask for each byte of the certificates");
@@ -49,7 +45,7 @@ static warprsa_vault_key *find_next(warprsa_vault *vault,
                                     char name[WARPRSA_KEY_NAME_SIZE],
                                     const warprsa_vault_user *user)
 {
-    for (unsigned i = 0; i < KEYS_AT_ONCE; i++) {
+    for (unsigned i = 0; i < WARPRSA_LIST_KEYS; i++) {
         warprsa_vault_key *key;
 
         if (!warprsa_vault_next_name(vault, name)) {
@@ -63,8 +59,24 @@ static warprsa_vault_key *find_next(warprsa_vault *vault,
     return NULL;
 }
 
+/* The client may ask for bytes that are not there: there were more when it
+ * asked for those before. */
+static void copy_certificates(warprsa_vault_key *key, uint32_t offset,
+                              warprsa_certificates_piece *piece)
+{
+    const size_t total = warprsa_vault_key_certificates(
+        key, offset, piece->pem, sizeof(piece->pem), &piece->edition);
+    size_t left = offset < total ? total - offset : 0;
+
+    if (left > sizeof(piece->pem))
+        left = sizeof(piece->pem);
+    piece->total = (uint32_t)total;
+    piece->offset = offset;
+    piece->bytes = (uint32_t)left;
+}
+
 static void describe(warprsa_vault_key *key, const warprsa_vault_user *user,
-                     warprsa_key_message *reply)
+                     uint32_t offset, warprsa_key_message *reply)
 {
     size_t bytes;
     const uint8_t *spki = warprsa_vault_key_spki(key, &bytes);
@@ -78,6 +90,7 @@ static void describe(warprsa_vault_key *key, const warprsa_vault_user *user,
              warprsa_vault_key_name(key));
     warprsa_vault_describe(key, user, reply->allowed, sizeof(reply->allowed));
     warprsa_vault_rights(key, user, &reply->rights);
+    copy_certificates(key, offset, &reply->certificates);
 }
 
 /* What is wrong with a question; NULL: nothing. */
@@ -88,8 +101,7 @@ static const char *fault(const warprsa_message *asked)
     if (!warprsa_key_name_is_valid(asked->name, length) &&
         !(length == 0 && asked->type == WARPRSA_MESSAGE_LIST))
         return "it broke the protocol: the name of a key";
-    if (asked->type == WARPRSA_MESSAGE_GET_CERTIFICATES &&
-        asked->number > WARPRSA_KEY_CERTIFICATES_MAX)
+    if (asked->number > WARPRSA_KEY_CERTIFICATES_MAX)
         return "it broke the protocol: certificates from a byte on that no key "
                "can have";
     return NULL;
@@ -109,59 +121,16 @@ static void look_up(warprsa_vault *vault, const warprsa_message *asked,
         key = find(vault, name, user);
     }
     if (key != NULL)
-        describe(key, user, reply);
+        describe(key, user, asked->number, reply);
     warprsa_vault_key_release(key);
-}
-
-static bool reply_key(warprsa_vault *vault, int socket,
-                      const warprsa_message *asked,
-                      const warprsa_vault_user *user)
-{
-    warprsa_key_message reply = {.type = WARPRSA_MESSAGE_NO_KEY,
-                                 .generation = asked->generation};
-
-    if (vault != NULL)
-        look_up(vault, asked, user, &reply);
-    return warprsa_key_message_send(socket, &reply);
-}
-
-/* A piece of the certificates. The client may ask for bytes that are not there:
- * there were more when it asked for those before. */
-static void copy_certificates(warprsa_vault_key *key, uint32_t offset,
-                              warprsa_certificates_message *reply)
-{
-    size_t left = 0;
-    const size_t total = warprsa_vault_key_certificates(
-        key, offset, reply->pem, sizeof(reply->pem), &reply->edition);
-
-    if (offset < total)
-        left = total - offset;
-    reply->type = WARPRSA_MESSAGE_CERTIFICATES;
-    reply->total = (uint32_t)total;
-    reply->offset = offset;
-    reply->bytes =
-        (uint32_t)(left < sizeof(reply->pem) ? left : sizeof(reply->pem));
-}
-
-static bool reply_certificates(warprsa_vault *vault, int socket,
-                               const warprsa_message *asked,
-                               const warprsa_vault_user *user)
-{
-    warprsa_certificates_message reply = {.type = WARPRSA_MESSAGE_NO_KEY,
-                                          .generation = asked->generation};
-    warprsa_vault_key *key =
-        vault != NULL ? find(vault, asked->name, user) : NULL;
-
-    if (key != NULL)
-        copy_certificates(key, asked->number, &reply);
-    warprsa_vault_key_release(key);
-    return warprsa_certificates_message_send(socket, &reply);
 }
 
 const char *warprsa_lookups_reply(warprsa_vault *vault, int socket,
                                   const warprsa_message *asked,
                                   const struct ucred *sender)
 {
+    warprsa_key_message reply = {.type = WARPRSA_MESSAGE_NO_KEY,
+                                 .generation = asked->generation};
     const char *wrong = fault(asked);
     warprsa_vault_user user;
     warprsa_peer peer;
@@ -174,9 +143,7 @@ const char *warprsa_lookups_reply(warprsa_vault *vault, int socket,
         return "the keys have not been read yet";
     warprsa_peer_find(&peer, socket, sender);
     warprsa_peer_user(&peer, "", &user);
-    return (asked->type == WARPRSA_MESSAGE_GET_CERTIFICATES
-                ? reply_certificates
-                : reply_key)(vault, socket, asked, &user)
-               ? NULL
-               : "it has gone";
+    if (vault != NULL)
+        look_up(vault, asked, &user, &reply);
+    return warprsa_key_message_send(socket, &reply) ? NULL : "it has gone";
 }

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Clients' questions which keys the vault has, and for their certificates
- * (LOOKUP, LIST and GET_CERTIFICATES of protocol.h). A user is told of the keys
- * that it may use in some way, and of no others.
+ * Clients' questions which keys the vault has, with their certificates (LOOKUP
+ * and LIST of protocol.h). A user is told of the keys that it may use in some
+ * way, and of no others.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_SERVER_LOOKUPS_H
 #define WARPRSA_BATCHING_DAEMON_SERVER_LOOKUPS_H

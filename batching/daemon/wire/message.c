@@ -107,52 +107,26 @@ warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
     return judge(got, &message->version, sizeof(*message), header.msg_flags);
 }
 
-/* Sends a reply of `size` bytes, whose version has been filled in. */
-static bool send_reply(int socket, const void *message, size_t size)
+bool warprsa_key_message_send(int socket, warprsa_key_message *message)
 {
     ssize_t sent;
 
-    do
-        sent = send(socket, message, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)size;
-}
-
-/* `version` is the first field of the reply. */
-static warprsa_received receive_reply(int socket, void *message, size_t size,
-                                      const uint32_t *version)
-{
-    struct iovec iov = {message, size};
-    struct msghdr header = {.msg_iov = &iov, .msg_iovlen = 1};
-    ssize_t got = receive(socket, &header, 0);
-
-    return judge(got, version, size, header.msg_flags);
-}
-
-bool warprsa_key_message_send(int socket, warprsa_key_message *message)
-{
     message->version = WARPRSA_PROTOCOL;
-    return send_reply(socket, message, sizeof(*message));
+    do
+        sent = send(socket, message, sizeof(*message),
+                    MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)sizeof(*message);
 }
 
 warprsa_received warprsa_key_message_receive(int socket,
                                              warprsa_key_message *message)
 {
-    return receive_reply(socket, message, sizeof(*message), &message->version);
-}
+    struct iovec iov = {message, sizeof(*message)};
+    struct msghdr header = {.msg_iov = &iov, .msg_iovlen = 1};
+    ssize_t got = receive(socket, &header, 0);
 
-bool warprsa_certificates_message_send(int socket,
-                                       warprsa_certificates_message *message)
-{
-    message->version = WARPRSA_PROTOCOL;
-    return send_reply(socket, message, sizeof(*message));
-}
-
-warprsa_received
-warprsa_certificates_message_receive(int socket,
-                                     warprsa_certificates_message *message)
-{
-    return receive_reply(socket, message, sizeof(*message), &message->version);
+    return judge(got, &message->version, sizeof(*message), header.msg_flags);
 }
 
 /* Room for what SO_PASSCRED brings and no more: MSG_CTRUNC says that there was

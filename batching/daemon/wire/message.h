@@ -35,15 +35,10 @@ bool warprsa_message_send(int socket, warprsa_message *message, const int *fds,
 warprsa_received warprsa_message_receive(int socket, warprsa_message *message,
                                          int fds[WARPRSA_MESSAGE_FDS]);
 
-/* The same of the other replies, without descriptors. */
+/* The same of the reply to LOOKUP and LIST, which has no descriptors. */
 bool warprsa_key_message_send(int socket, warprsa_key_message *message);
 warprsa_received warprsa_key_message_receive(int socket,
                                              warprsa_key_message *message);
-bool warprsa_certificates_message_send(int socket,
-                                       warprsa_certificates_message *message);
-warprsa_received
-warprsa_certificates_message_receive(int socket,
-                                     warprsa_certificates_message *message);
 
 /* Closes those that are there. Any thread. */
 void warprsa_message_close_fds(const int fds[WARPRSA_MESSAGE_FDS]);

@@ -42,9 +42,9 @@
  * than a request with a key of the client's own. Only a session that was asked
  * for with `uses` has the memory for them.
  *
- * A program that asks what keys there are, by LOOKUP, LIST or
- * GET_CERTIFICATES, does so over a control connection that it shares with
- * nobody, and reads each reply before it asks again.
+ * A program that asks what keys there are, by LOOKUP or LIST, does so over a
+ * control connection that it shares with nobody, and reads each reply before it
+ * asks again.
  *
  * Nobody needs to wait for a reply: the daemon refuses a request that refers to
  * something it has refused, and a client asks for notifiers before it needs
@@ -54,8 +54,8 @@
  * these rules is disconnected; one that asks for something it can't have is
  * refused. The client trusts the daemon, which is given its private keys. Who a
  * client is, is what the kernel says: of the control connection for limits, of
- * the process that sends ATTACHED, LOOKUP, LIST or GET_CERTIFICATES for what it
- * may do with keys of the vault.
+ * the process that sends ATTACHED, LOOKUP or LIST for what it may do with keys
+ * of the vault.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_WIRE_PROTOCOL_H
 #define WARPRSA_BATCHING_DAEMON_WIRE_PROTOCOL_H
@@ -71,7 +71,7 @@
 #define WARPRSA_SOCKET_DEFAULT "/run/warprsa/warprsad.sock"
 
 enum {
-    WARPRSA_PROTOCOL = 9,
+    WARPRSA_PROTOCOL = 10,
     WARPRSA_CLIENT_SLOTS_MAX = 65536,
     WARPRSA_CLIENT_KEYS_MAX = 65536,
     /* A notifier for each wait context of async jobs; some are idle. */
@@ -85,6 +85,9 @@ enum {
     /* Most keys have theirs in one reply: a chain of three certificates of
      * RSA-2048 takes some 6 KiB. */
     WARPRSA_KEY_CERTIFICATES_PIECE = 8192,
+    /* Keys that a LIST looks at before it says NO_KEY and how far it came, as
+     * most of them may be none of this user's. */
+    WARPRSA_LIST_KEYS = 64,
 };
 
 _Static_assert((int)WARPRSA_KEY_NAME_SIZE <= WARPRSA_IDENTITY_NAME,
@@ -113,8 +116,9 @@ typedef enum warprsa_message_type {
      * to be had. */
     WARPRSA_MESSAGE_NOTIFIER,
     /* Client, over a control connection: asks for the key of the vault with
-     * this name; or for the first one, in the order of names, after it. The
-     * reply is a warprsa_key_message. */
+     * this name; or for the first one, in the order of names, after it. number:
+     * the reply's piece of the key's certificates begins with this byte, at
+     * most WARPRSA_KEY_CERTIFICATES_MAX. The reply is a warprsa_key_message. */
     WARPRSA_MESSAGE_LOOKUP,
     WARPRSA_MESSAGE_LIST,
     /* Daemon, over a control connection, of a warprsa_key_message: the key, or
@@ -123,14 +127,6 @@ typedef enum warprsa_message_type {
      * there. */
     WARPRSA_MESSAGE_KEY,
     WARPRSA_MESSAGE_NO_KEY,
-    /* Client, over a control connection: asks for the certificates of the key
-     * with this name. number: from this byte of them on, at most
-     * WARPRSA_KEY_CERTIFICATES_MAX. The reply is a
-     * warprsa_certificates_message. */
-    WARPRSA_MESSAGE_GET_CERTIFICATES,
-    /* Daemon, over a control connection, of a warprsa_certificates_message: a
-     * piece of them. */
-    WARPRSA_MESSAGE_CERTIFICATES,
 } warprsa_message_type;
 
 /* The first two stay where they are in every version. */
@@ -148,6 +144,17 @@ typedef struct warprsa_message {
     char name[WARPRSA_IDENTITY_NAME];
 } warprsa_message;
 
+/* A piece of the certificates of a key of the vault, in PEM. */
+typedef struct warprsa_certificates_piece {
+    /* Pieces with the same number are of the same certificates. With another
+     * one, whoever has pieces begins anew. */
+    uint32_t edition;
+    uint32_t total;  /* bytes of all of them; 0: the key has none */
+    uint32_t offset; /* of this piece; that of the question */
+    uint32_t bytes;  /* of this piece; 0 where `offset` is not below `total` */
+    char pem[WARPRSA_KEY_CERTIFICATES_PIECE];
+} warprsa_certificates_piece;
+
 /* A key of the vault, as it is shown to one user. */
 typedef struct warprsa_key_message {
     uint32_t version;
@@ -159,22 +166,8 @@ typedef struct warprsa_key_message {
                                                for people */
     warprsa_key_rights rights;              /* the same, for programs */
     uint8_t spki[WARPRSA_KEY_SPKI_DER_MAX]; /* SubjectPublicKeyInfo, DER */
+    warprsa_certificates_piece certificates;
 } warprsa_key_message;
-
-/* A piece of the certificates of a key of the vault. */
-typedef struct warprsa_certificates_message {
-    uint32_t version;
-    uint32_t type; /* CERTIFICATES; or NO_KEY, as of a warprsa_key_message:
-                      nothing else is filled in then */
-    uint32_t generation;
-    /* Pieces with the same number are of the same certificates. With another
-     * one, whoever has pieces begins anew. */
-    uint32_t edition;
-    uint32_t total;  /* bytes of all of them; 0: the key has none */
-    uint32_t offset; /* of this piece; that of the question */
-    uint32_t bytes;  /* of this piece; 0 where `offset` is not below `total` */
-    char pem[WARPRSA_KEY_CERTIFICATES_PIECE];
-} warprsa_certificates_message;
 
 /* Messages through the shared memory, all of them from the client. */
 typedef enum warprsa_shm_message_type {

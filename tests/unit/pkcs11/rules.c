@@ -41,7 +41,7 @@ TEST_IN(many_sessions, begin, test_token_end)
     assert_int_equal(about.ulSessionCount, SESSIONS);
     assert_int_equal(p11->C_GetSessionInfo(sessions[SESSIONS - 1], &info),
                      CKR_OK);
-    assert_int_equal(info.state, CKS_RO_USER_FUNCTIONS);
+    assert_int_equal(info.state, CKS_RO_PUBLIC_SESSION);
     assert_int_equal(p11->C_CloseAllSessions(0), CKR_OK);
     for (unsigned i = 0; i < SESSIONS; i++)
         assert_int_equal(p11->C_CloseSession(sessions[i]),
@@ -67,18 +67,58 @@ TEST_IN(handles_of_closed_sessions, begin, test_token_end)
     assert_int_equal(p11->C_GetSessionInfo(second, NULL), CKR_ARGUMENTS_BAD);
 }
 
+static CK_STATE state_of(CK_SESSION_HANDLE session)
+{
+    CK_SESSION_INFO info;
+
+    assert_int_equal(p11->C_GetSessionInfo(session, &info), CKR_OK);
+    return info.state;
+}
+
+/* The token needs no login and has no PIN: any one is right. */
 TEST_IN(login, begin, test_token_end)
 {
-    CK_SESSION_HANDLE session = test_token_session();
+    CK_SESSION_HANDLE reads = test_token_session(), writes;
+    CK_TOKEN_INFO about;
 
-    assert_int_equal(p11->C_Login(session, CKU_USER, (CK_BYTE *)"1", 1),
+    assert_int_equal(p11->C_GetTokenInfo(0, &about), CKR_OK);
+    assert_int_equal(about.flags & (CKF_LOGIN_REQUIRED | CKF_SO_PIN_LOCKED),
+                     CKF_SO_PIN_LOCKED);
+    assert_int_equal(p11->C_OpenSession(0, CKF_SERIAL_SESSION | CKF_RW_SESSION,
+                                        NULL, NULL, &writes),
+                     CKR_OK);
+    assert_int_equal(p11->C_Logout(reads), CKR_USER_NOT_LOGGED_IN);
+    assert_int_equal(p11->C_Login(reads, CKU_USER, NULL, 1), CKR_ARGUMENTS_BAD);
+    assert_int_equal(p11->C_Login(reads, CKU_SO, NULL, 0), CKR_PIN_LOCKED);
+    assert_int_equal(state_of(reads), CKS_RO_PUBLIC_SESSION);
+    assert_int_equal(state_of(writes), CKS_RW_PUBLIC_SESSION);
+    assert_int_equal(p11->C_Login(reads, CKU_USER, (CK_BYTE *)"1", 1), CKR_OK);
+    assert_int_equal(state_of(reads), CKS_RO_USER_FUNCTIONS);
+    assert_int_equal(state_of(writes), CKS_RW_USER_FUNCTIONS);
+    assert_int_equal(p11->C_Login(writes, CKU_USER, (CK_BYTE *)"1", 1),
                      CKR_USER_ALREADY_LOGGED_IN);
-    assert_int_equal(p11->C_Login(session, CKU_SO, NULL, 0),
+    assert_int_equal(p11->C_Login(reads, CKU_SO, NULL, 0),
                      CKR_USER_ANOTHER_ALREADY_LOGGED_IN);
-    assert_int_equal(p11->C_Login(session, 99, NULL, 0), CKR_USER_TYPE_INVALID);
-    assert_int_equal(p11->C_LoginUser(session, CKU_USER, NULL, 0, NULL, 0),
-                     CKR_USER_ALREADY_LOGGED_IN);
-    assert_int_equal(p11->C_Logout(session), CKR_OK);
+    assert_int_equal(p11->C_Login(reads, CKU_CONTEXT_SPECIFIC, NULL, 0),
+                     CKR_OPERATION_NOT_INITIALIZED);
+    assert_int_equal(p11->C_Login(reads, 99, NULL, 0), CKR_USER_TYPE_INVALID);
+    assert_int_equal(p11->C_Logout(writes), CKR_OK);
+    assert_int_equal(p11->C_Logout(writes), CKR_USER_NOT_LOGGED_IN);
+    assert_int_equal(p11->C_LoginUser(reads, CKU_USER, NULL, 0, NULL, 0),
+                     CKR_OK);
+}
+
+/* The user is logged out with the last session, not before. */
+TEST_IN(login_ends_with_sessions, begin, test_token_end)
+{
+    CK_SESSION_HANDLE first = test_token_session();
+    CK_SESSION_HANDLE second = test_token_session();
+
+    assert_int_equal(p11->C_Login(first, CKU_USER, NULL, 0), CKR_OK);
+    assert_int_equal(p11->C_CloseSession(first), CKR_OK);
+    assert_int_equal(state_of(second), CKS_RO_USER_FUNCTIONS);
+    assert_int_equal(p11->C_CloseSession(second), CKR_OK);
+    assert_int_equal(state_of(test_token_session()), CKS_RO_PUBLIC_SESSION);
 }
 
 /* ---- objects ---- */

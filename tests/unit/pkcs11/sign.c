@@ -113,15 +113,20 @@ static void oracle_signs(const struct digest *d, int salt,
 
 /* ---- signing ---- */
 
+static void begin_signature(CK_SESSION_HANDLE session, CK_MECHANISM *mechanism)
+{
+    assert_int_equal(token.p11->C_SignInit(session, mechanism,
+                                           test_token_private(session, "www")),
+                     CKR_OK);
+}
+
 /* Signs these bytes at once, after asking for the length. */
 static void sign(CK_SESSION_HANDLE session, CK_MECHANISM *mechanism,
                  const uint8_t *data, size_t bytes, uint8_t signature[BYTES])
 {
     CK_ULONG length = 0;
 
-    assert_int_equal(token.p11->C_SignInit(session, mechanism,
-                                           test_token_private(session, "www")),
-                     CKR_OK);
+    begin_signature(session, mechanism);
     assert_int_equal(
         token.p11->C_Sign(session, (CK_BYTE *)data, bytes, NULL, &length),
         CKR_OK);
@@ -138,9 +143,7 @@ static void sign_parts(CK_SESSION_HANDLE session, CK_MECHANISM *mechanism,
 {
     CK_ULONG length = BYTES - 1;
 
-    assert_int_equal(token.p11->C_SignInit(session, mechanism,
-                                           test_token_private(session, "www")),
-                     CKR_OK);
+    begin_signature(session, mechanism);
     assert_int_equal(token.p11->C_SignUpdate(session, message, 1), CKR_OK);
     assert_int_equal(token.p11->C_SignUpdate(session, NULL, 0), CKR_OK);
     assert_int_equal(

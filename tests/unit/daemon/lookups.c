@@ -1,0 +1,396 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Questions which keys the daemon's vault has: by programs that wait for the
+ * replies, and by clients that break the protocol.
+ */
+#include "tests/unit/support/daemon_support.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "batching/base/clock.h"
+#include "batching/daemon/client/key_lookup.h"
+
+enum {
+    KEY = 1,
+    WHY_SIZE = 300,
+};
+
+static test_server s;
+
+static int begin(void **state)
+{
+    (void)state;
+    fake_reset();
+    test_server_open(&s, 64, LONG_MS);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    test_server_close(&s);
+    return 0;
+}
+
+static void open_lookup(warprsa_key_lookup *lookup, const char *path)
+{
+    char why[WHY_SIZE];
+
+    assert_true(warprsa_key_lookup_open(
+        lookup, path, warprsa_clock_ns() + LONG_MS * WARPRSA_NS_PER_MS, why,
+        sizeof(why)));
+}
+
+TEST_IN(keys_are_listed, begin, end)
+{
+    warprsa_key_lookup lookup;
+    warprsa_key_message key;
+    char why[WHY_SIZE], name[WARPRSA_KEY_NAME_SIZE] = "", wanted[16];
+    unsigned count = 0;
+
+    open_lookup(&lookup, s.path);
+    fake_vault.unknown_before = 90; /* more than are looked at at once */
+    while (warprsa_key_lookup_next(&lookup, name, &key, why, sizeof(why)) ==
+           WARPRSA_KEY_FOUND) {
+        snprintf(wanted, sizeof(wanted), "key%02u", 90 + count++);
+        assert_string_equal(key.name, wanted);
+        assert_int_equal(key.spki_bytes, 300);
+        assert_int_equal(key.spki[299], 89 + count);
+        strcpy(name, key.name);
+    }
+    assert_int_equal(key.type, WARPRSA_MESSAGE_NO_KEY);
+    assert_int_equal(count, FAKE_VAULT_KEYS - 90);
+    assert_int_equal(fake_vault.user.uid, getuid());
+    assert_int_equal(fake_vault.user.pid, getpid());
+    warprsa_key_lookup_close(&lookup);
+}
+
+TEST_IN(keys_are_found_by_name, begin, end)
+{
+    warprsa_key_lookup lookup;
+    warprsa_key_message key;
+    char why[WHY_SIZE];
+
+    open_lookup(&lookup, s.path);
+    assert_int_equal(
+        warprsa_key_lookup_name(&lookup, "key07", &key, why, sizeof(why)),
+        WARPRSA_KEY_FOUND);
+    assert_string_equal(key.name, "key07");
+    assert_string_equal(key.allowed, "anything with key07");
+    assert_int_equal(key.rights.operations, 1 << WARPRSA_USE_SIGN);
+    assert_int_equal(key.rights.paddings[WARPRSA_USE_SIGN],
+                     1 << WARPRSA_PADDING_PSS);
+    assert_int_equal(key.rights.digests[WARPRSA_USE_SIGN][WARPRSA_PADDING_PSS],
+                     7);
+    assert_int_equal(key.rights.paddings[WARPRSA_USE_DECRYPT], 0);
+    assert_int_equal(
+        warprsa_key_lookup_name(&lookup, "key7", &key, why, sizeof(why)),
+        WARPRSA_KEY_NOT_FOUND);
+    fake_vault.unknown_before = 8;
+    assert_int_equal(
+        warprsa_key_lookup_name(&lookup, "key07", &key, why, sizeof(why)),
+        WARPRSA_KEY_NOT_FOUND);
+    assert_int_equal(fake_vault_references(), 0);
+    /* What is no name ends the connection. */
+    assert_int_equal(
+        warprsa_key_lookup_name(&lookup, "../key07", &key, why, sizeof(why)),
+        WARPRSA_KEY_UNKNOWN);
+    assert_non_null(strstr(why, s.path));
+    assert_int_equal(test_server_broken(&s), 1);
+    warprsa_key_lookup_close(&lookup);
+}
+
+/* Looks the key up by its name, and gets its certificates. */
+static warprsa_key_found certificates_of(warprsa_key_lookup *lookup,
+                                         const char *name, char **pem,
+                                         size_t *bytes, char why[WHY_SIZE])
+{
+    static warprsa_key_message key;
+    warprsa_key_found found;
+
+    *pem = NULL;
+    found = warprsa_key_lookup_name(lookup, name, &key, why, WHY_SIZE);
+    if (found == WARPRSA_KEY_FOUND)
+        found = warprsa_key_lookup_certificates(lookup, &key, pem, bytes, why,
+                                                WHY_SIZE);
+    return found;
+}
+
+/* The certificates of key number KEY come whole, however many there are. */
+static void get_certificates(warprsa_key_lookup *lookup, unsigned wanted)
+{
+    char why[WHY_SIZE] = "", *pem = NULL;
+    size_t bytes = SIZE_MAX;
+
+    assert_int_equal(certificates_of(lookup, "key01", &pem, &bytes, why),
+                     WARPRSA_KEY_FOUND);
+    assert_int_equal(bytes, wanted);
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(pem[i],
+                         fake_vault_certificate(KEY, fake_vault.edition, i));
+    assert_int_equal(pem[bytes], '\0');
+    free(pem);
+}
+
+TEST_IN(certificates_come_in_pieces, begin, end)
+{
+    static const unsigned sizes[] = {
+        0,
+        1,
+        WARPRSA_KEY_CERTIFICATES_PIECE - 1,
+        WARPRSA_KEY_CERTIFICATES_PIECE,
+        WARPRSA_KEY_CERTIFICATES_PIECE + 1,
+        3 * WARPRSA_KEY_CERTIFICATES_PIECE + 17,
+        WARPRSA_KEY_CERTIFICATES_MAX,
+    };
+    static const unsigned questions[] = {1, 1, 1, 1, 2, 4, 8};
+    warprsa_key_lookup lookup;
+    char why[WHY_SIZE] = "", *pem = NULL;
+    size_t bytes = 0;
+
+    open_lookup(&lookup, s.path);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        const uint32_t before = lookup.asked;
+
+        fake_vault.certificates = sizes[i];
+        get_certificates(&lookup, sizes[i]);
+        assert_int_equal(lookup.asked - before, questions[i]);
+    }
+    /* Two that are of different editions are never put together. */
+    fake_vault.editions_left = 7;
+    get_certificates(&lookup, WARPRSA_KEY_CERTIFICATES_MAX);
+    assert_int_equal(fake_vault.editions_left, 0);
+    assert_int_equal(fake_vault.edition, 7);
+    fake_vault.editions_left = 1000;
+    assert_int_equal(certificates_of(&lookup, "key01", &pem, &bytes, why),
+                     WARPRSA_KEY_UNKNOWN);
+    assert_null(pem);
+    assert_non_null(strstr(why, "key01 again and again"));
+    warprsa_key_lookup_close(&lookup);
+    assert_int_equal(fake_vault_references(), 0);
+    assert_int_equal(test_server_broken(&s), 0);
+}
+
+/* A key comes with its certificates: one question for each, and one that finds
+ * no more. */
+TEST_IN(one_question_a_key, begin, end)
+{
+    warprsa_key_lookup lookup;
+    static warprsa_key_message key;
+    char why[WHY_SIZE], name[WARPRSA_KEY_NAME_SIZE] = "", *pem = NULL;
+    size_t bytes = 0;
+    unsigned count = 0;
+
+    fake_vault.certificates = WARPRSA_KEY_CERTIFICATES_PIECE;
+    open_lookup(&lookup, s.path);
+    while (warprsa_key_lookup_next(&lookup, name, &key, why, sizeof(why)) ==
+           WARPRSA_KEY_FOUND) {
+        assert_int_equal(warprsa_key_lookup_certificates(
+                             &lookup, &key, &pem, &bytes, why, sizeof(why)),
+                         WARPRSA_KEY_FOUND);
+        assert_int_equal(bytes, WARPRSA_KEY_CERTIFICATES_PIECE);
+        free(pem);
+        strcpy(name, key.name);
+        count++;
+    }
+    assert_int_equal(count, FAKE_VAULT_KEYS);
+    assert_int_equal(lookup.asked, count + 1);
+    warprsa_key_lookup_close(&lookup);
+}
+
+/* Whoever may not know of a key gets no certificates of it, as if there were no
+ * such key. */
+TEST_IN(certificates_of_unknown_keys, begin, end)
+{
+    static const char *const names[] = {"key7", "key00"};
+    warprsa_key_lookup lookup;
+    char why[WHY_SIZE] = "", *pem = NULL;
+    size_t bytes = 0;
+
+    fake_vault.certificates = 100;
+    fake_vault.unknown_before = KEY;
+    open_lookup(&lookup, s.path);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(certificates_of(&lookup, names[i], &pem, &bytes, why),
+                         WARPRSA_KEY_NOT_FOUND);
+        assert_null(pem);
+    }
+    get_certificates(&lookup, 100);
+    assert_int_equal(test_server_broken(&s), 0);
+    assert_int_equal(certificates_of(&lookup, "", &pem, &bytes, why),
+                     WARPRSA_KEY_UNKNOWN);
+    assert_non_null(strstr(why, s.path));
+    assert_int_equal(test_server_broken(&s), 1);
+    warprsa_key_lookup_close(&lookup);
+}
+
+/* Asks for a key with certificates from a byte on. True: it got a reply. */
+static bool ask_from(const warprsa_control_connection *control, uint32_t offset,
+                     warprsa_key_message *reply)
+{
+    warprsa_message message = {
+        .type = WARPRSA_MESSAGE_LOOKUP, .name = "key07", .number = offset};
+    warprsa_received received;
+
+    assert_true(warprsa_message_send(control->socket.fd, &message, NULL, 0));
+    do
+        received = warprsa_key_message_receive(control->socket.fd, reply);
+    while (received == WARPRSA_NOTHING_YET);
+    return received == WARPRSA_RECEIVED;
+}
+
+/* From a byte on that is not there any more there is nothing; one that no key
+ * can have ends the connection. */
+TEST_IN(certificates_from_any_byte_on, begin, end)
+{
+    static const uint32_t absurd[] = {WARPRSA_KEY_CERTIFICATES_MAX + 1,
+                                      INT32_MAX, UINT32_MAX};
+    static warprsa_key_message reply;
+    warprsa_control_connection control;
+    char why[WHY_SIZE];
+
+    fake_vault.certificates = 100;
+    assert_true(
+        warprsa_control_connection_open(&control, s.path, why, sizeof(why)));
+    for (uint32_t offset = 99; offset <= WARPRSA_KEY_CERTIFICATES_MAX;
+         offset += offset < 101 ? 1 : 65435) {
+        assert_true(ask_from(&control, offset, &reply));
+        assert_int_equal(reply.type, WARPRSA_MESSAGE_KEY);
+        assert_int_equal(reply.certificates.total, 100);
+        assert_int_equal(reply.certificates.offset, offset);
+        assert_int_equal(reply.certificates.bytes, offset == 99);
+    }
+    assert_int_equal(test_server_broken(&s), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_false(ask_from(&control, absurd[i], &reply));
+        assert_int_equal(test_server_broken(&s), i + 1);
+        assert_true(test_server_logged(&s, "from a byte on that no key"));
+        warprsa_control_connection_close(&control);
+        assert_true(warprsa_control_connection_open(&control, s.path, why,
+                                                    sizeof(why)));
+    }
+    warprsa_control_connection_close(&control);
+}
+
+/* A client that asks without reading can't fill the kernel's memory. */
+TEST_IN(questions_without_reading, begin, end)
+{
+    static const uint32_t types[] = {WARPRSA_MESSAGE_LIST,
+                                     WARPRSA_MESSAGE_LOOKUP};
+    warprsa_control_connection control;
+    char why[WHY_SIZE];
+
+    for (unsigned type = 0; type < 2; type++) {
+        warprsa_message message = {.type = types[type], .name = "key07"};
+
+        assert_true(warprsa_control_connection_open(&control, s.path, why,
+                                                    sizeof(why)));
+        for (unsigned i = 0; i < 2; i++)
+            (void)warprsa_message_send(control.socket.fd, &message, NULL, 0);
+        WAIT_UNTIL(test_server_broken(&s) == type + 1);
+        warprsa_control_connection_close(&control);
+    }
+}
+
+/* ---- bounds of a search ---- */
+
+/* A daemon that has always looked at some more keys, and found none. */
+static struct {
+    int listener;
+    atomic_uint questions;
+    char path[64];
+} endless;
+
+static void *look_without_end(void *arg)
+{
+    const int fd = accept(endless.listener, NULL, NULL);
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    int fds[WARPRSA_MESSAGE_FDS];
+    warprsa_message question;
+
+    (void)arg;
+    assert_true(fd >= 0);
+    while (poll(&one, 1, -1) == 1 &&
+           warprsa_message_receive(fd, &question, fds) == WARPRSA_RECEIVED) {
+        warprsa_key_message reply = {
+            .type = WARPRSA_MESSAGE_NO_KEY,
+            .generation = question.generation,
+        };
+
+        snprintf(reply.name, sizeof(reply.name), "key%09u",
+                 atomic_fetch_add(&endless.questions, 1));
+        if (!warprsa_key_message_send(fd, &reply))
+            break;
+    }
+    close(fd);
+    return NULL;
+}
+
+static void start_endless(pthread_t *thread)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    atomic_store(&endless.questions, 0);
+    snprintf(endless.path, sizeof(endless.path), "/tmp/warprsa-endless.%d",
+             (int)getpid());
+    strcpy(address.sun_path, endless.path);
+    endless.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(
+        bind(endless.listener, (struct sockaddr *)&address, sizeof(address)),
+        0);
+    assert_int_equal(listen(endless.listener, 1), 0);
+    assert_int_equal(pthread_create(thread, NULL, look_without_end, NULL), 0);
+}
+
+static void stop_endless(pthread_t thread)
+{
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    close(endless.listener);
+    assert_int_equal(unlink(endless.path), 0);
+}
+
+TEST(a_search_has_so_many_rounds)
+{
+    static warprsa_key_message key;
+    char why[WHY_SIZE] = "";
+    warprsa_key_lookup lookup;
+    pthread_t thread;
+
+    start_endless(&thread);
+    open_lookup(&lookup, endless.path);
+    assert_int_equal(
+        warprsa_key_lookup_next(&lookup, "", &key, why, sizeof(why)),
+        WARPRSA_KEY_UNKNOWN);
+    assert_non_null(strstr(why, "without end"));
+    /* Those of a vault that is full would have been half as many. */
+    assert_int_equal(endless.questions,
+                     2 * WARPRSA_CLIENT_KEYS_MAX / WARPRSA_LIST_KEYS);
+    warprsa_key_lookup_close(&lookup);
+    stop_endless(thread);
+}
+
+/* The deadline is of all questions together: it is not a new one for each. */
+TEST_IN(a_search_has_one_deadline, begin, end)
+{
+    static warprsa_key_message key;
+    char why[WHY_SIZE] = "";
+    warprsa_key_lookup lookup;
+
+    open_lookup(&lookup, s.path);
+    assert_int_equal(
+        warprsa_key_lookup_next(&lookup, "", &key, why, sizeof(why)),
+        WARPRSA_KEY_FOUND);
+    lookup.until_ns = warprsa_clock_ns();
+    assert_int_equal(
+        warprsa_key_lookup_next(&lookup, key.name, &key, why, sizeof(why)),
+        WARPRSA_KEY_UNKNOWN);
+    assert_non_null(strstr(why, "does not answer in time"));
+    warprsa_key_lookup_close(&lookup);
+}
+
+RUN_TESTS(NULL, NULL)
