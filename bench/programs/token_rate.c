@@ -10,9 +10,9 @@
  *
  * The padding is PKCS #1 v1.5 and the message a SHA-256 hash, another one for
  * each thread, so that each signature of a thread is the same number. libcrypto
- * verifies the first one, and all others are compared with it. Half a second, or
- * longer until each thread has signed, is warm-up. Prints the rate, and the
- * microseconds of this process's processor time for a signature.
+ * verifies the first one, and all others are compared with it. The warm-up is
+ * half a second, or longer until each thread has signed. Prints the rate, and
+ * the microseconds of this process's processor time for a signature.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -167,9 +167,9 @@ static CK_SESSION_HANDLE open_session(void)
     CK_ULONG slots = 1;
 
     succeeds(module->C_GetSlotList(CK_TRUE, &slot, &slots), "C_GetSlotList");
-    succeeds(module->C_OpenSession(slot, CKF_SERIAL_SESSION, NULL, NULL,
-                                   &session),
-             "C_OpenSession");
+    succeeds(
+        module->C_OpenSession(slot, CKF_SERIAL_SESSION, NULL, NULL, &session),
+        "C_OpenSession");
     return session;
 }
 
