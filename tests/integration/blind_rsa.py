@@ -8,9 +8,15 @@
     blind_rsa.py VECTORS unblind DIRECTORY
         NUMBER.signed must be what the RFC has; writes NUMBER.sig, the signature
         that the client then has, and NUMBER.message
+    blind_rsa.py VECTORS many COUNT OUTPUT
+        writes so many blinded messages, those of the vectors at first and then
+        random numbers
+    blind_rsa.py VECTORS signed BLINDED SIGNED
+        each of these must have its signature
 """
 import pathlib
 import re
+import secrets
 import sys
 
 
@@ -56,6 +62,32 @@ def unblind(key, vector, path):
         bytes.fromhex(vector["prepared_msg"]))
 
 
+def many(key, vectors, count, output):
+    """Blinded messages one after the other: any numbers below the modulus."""
+    n = int(key["n"], 16)
+    size = (n.bit_length() + 7) // 8
+    messages = [bytes.fromhex(vector["blinded_msg"]) for vector in vectors]
+    messages += [secrets.randbelow(n).to_bytes(size, "big")
+                 for _ in range(count - len(messages))]
+    pathlib.Path(output).write_bytes(b"".join(messages))
+
+
+def signed(key, vectors, paths):
+    """What the public key makes of each signature is its blinded message."""
+    n, e = (int(key[name], 16) for name in "ne")
+    size = (n.bit_length() + 7) // 8
+    blinded, signatures = (pathlib.Path(path).read_bytes() for path in paths)
+    if len(blinded) != len(signatures):
+        raise SystemExit(f"{len(signatures)} bytes, not {len(blinded)}")
+    for i in range(0, len(blinded), size):
+        signature = int.from_bytes(signatures[i:i + size], "big")
+        if pow(signature, e, n).to_bytes(size, "big") != blinded[i:i + size]:
+            raise SystemExit(f"message {i // size}: a wrong signature")
+    rfc = bytes.fromhex("".join(vector["blind_sig"] for vector in vectors))
+    if not signatures.startswith(rfc):
+        raise SystemExit("other signatures than the RFC's")
+
+
 def main():
     """Does what the command line says."""
     key, vectors = read(sys.argv[1])
@@ -63,6 +95,12 @@ def main():
         raise SystemExit(f"{len(vectors)} vectors")
     if sys.argv[2] == "key":
         print_key(key)
+        return
+    if sys.argv[2] == "many":
+        many(key, vectors, int(sys.argv[3]), sys.argv[4])
+        return
+    if sys.argv[2] == "signed":
+        signed(key, vectors, sys.argv[3:5])
         return
     for i, vector in enumerate(vectors):
         path = pathlib.Path(sys.argv[3]) / f"{i}.blinded"

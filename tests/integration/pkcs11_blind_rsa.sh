@@ -56,8 +56,26 @@ issues() { # HOW
 uses 4 issues by_module
 uses 4 issues by_provider
 
-# Controls: a signature that is not unblinded is none of the message, and a
-# number above the modulus has no signature.
+# An issuer with many threads.
+issuer() { # THREADS BLINDED SIGNED
+    "$BUILD_DIR/tests/integration/blind_issuer" "$PKCS11" issuer "$1" \
+        <"$2" >"$3" 2>issuer.log
+}
+issue_many() {
+    issuer 16 many.blinded many.signed || fail "$(cat issuer.log)"
+}
+blind_rsa many 64 many.blinded
+uses 64 issue_many
+blind_rsa signed many.blinded many.signed
+
+# Controls: a message that has another one's signature; a signature that is not
+# unblinded; a number above the modulus, beside which the others are signed.
+{
+    tail -c 512 many.signed
+    tail -c +513 many.signed
+} >wrong.signed
+! blind_rsa signed many.blinded wrong.signed 2>signed.log ||
+    fail "any signature is right"
 ! plain dgst -sha384 -verify issuer.pub -signature by_module/0.signed \
     -sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:48 \
     by_module/0.message >verified.log 2>&1 || fail "anything is verified"
@@ -65,4 +83,9 @@ head -c 512 /dev/zero | tr '\0' '\377' >large
 ! pkcs11-tool --module "$PKCS11" --sign --label issuer --mechanism RSA-X-509 \
     --input-file large --output-file large.sig >tool.log 2>&1 ||
     fail "a number above the modulus is signed"
+cat large many.blinded >above.blinded
+! issuer 16 above.blinded above.signed || fail "the issuer signs any number"
+[ "$(cat issuer.log)" = "blind_issuer: message 0: not below the modulus" ] ||
+    fail "$(cat issuer.log)"
+tail -c +513 above.signed | cmp - many.signed
 [ "$(live "$daemon" checks_failed)" = 0 ] || fail "checks failed"
