@@ -72,7 +72,7 @@ warprsa_link *warprsa_link_open(warprsa_tls *tls,
     if (!host->away && (link = calloc(1, sizeof(*link))) != NULL) {
         *link = (warprsa_link){number, handlers, arg};
         *welcome = (warprsa_remote_welcome){
-            .keys_max = 16, .operations_max = host->room, .batch_max = 256};
+            .keys_max = 64, .operations_max = host->room, .batch_max = 256};
         host->link = link;
         host->opened++;
         host->count = 0;
@@ -110,7 +110,7 @@ static void take_uses(struct fake_host *host)
         const warprsa_remote_operation *o = &request->operation[i];
         sent_use *sent = &host->sent[host->count++];
 
-        assert_in_range(host->count, 1, 4 * TASKS);
+        assert_in_range(host->count, 1, SENT_MAX);
         assert_non_null(o->use);
         *sent = (sent_use){.id = o->id, .use = *o->use};
         memcpy(sent->input, o->input, o->bytes);
@@ -163,10 +163,10 @@ void warprsa_ifma_check(warprsa_ifma_result *results, size_t count)
 
 /* ---- The key, and what is asked of it ---- */
 
-static EVP_PKEY *pkey;
+EVP_PKEY *pkey;
 static warprsa_padding_library *library;
 static warprsa_padding_key *private_key;
-static warprsa_vault *vault;
+warprsa_vault *vault;
 warprsa_vault_key *key;
 warprsa_counters *counters;
 
@@ -191,7 +191,7 @@ const warprsa_key_use decrypt_tls = {.operation = WARPRSA_USE_DECRYPT,
 
 asked tasks[TASKS];
 
-static void log_line(void *arg, int level, const char *line)
+void log_line(void *arg, int level, const char *line)
 {
     pthread_mutex_lock(&fake.lock);
     snprintf(fake.log + strlen(fake.log), sizeof(fake.log) - strlen(fake.log),

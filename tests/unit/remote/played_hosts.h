@@ -19,7 +19,8 @@
 enum {
     HOSTS = 2,
     BYTES = 128, /* of the modulus */
-    TASKS = 600,
+    TASKS = 8192,
+    SENT_MAX = 2 * TASKS, /* in a session */
 };
 
 typedef struct sent_use {
@@ -37,7 +38,7 @@ struct played {
         unsigned opened, closed, keys, messages, unloaded;
         size_t largest; /* message, in uses */
         uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES];
-        sent_use sent[4 * TASKS];
+        sent_use sent[SENT_MAX];
         unsigned count;
     } hosts[HOSTS + 1]; /* from 1 on */
     uint8_t buffer[WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX];
@@ -53,7 +54,9 @@ typedef struct asked {
 } asked;
 extern asked tasks[TASKS];
 
-extern warprsa_vault_key *key;
+extern EVP_PKEY *pkey;
+extern warprsa_vault *vault;
+extern warprsa_vault_key *key; /* that ask() uses */
 extern warprsa_counters *counters;
 extern const warprsa_key_use sign_pkcs1, sign_pss, decrypt, decrypt_tls;
 
@@ -62,6 +65,9 @@ extern const unsigned short_ms, hang_ms, slow_ms;
 
 /* Adds the key to the vault under a name, in the place of all other names. */
 void add_key(const char *name);
+
+/* Writes down a line, in fake.log. */
+void log_line(void *arg, int level, const char *line);
 
 /* Of the whole program, and of each test. */
 int set_up(void **state);
