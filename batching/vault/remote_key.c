@@ -20,16 +20,20 @@ enum {
     BASE64_MAX = (WARPRSA_REMOTE_KEY_SPKI_BYTES + 2) / 3 * 4,
 };
 
+/* Whether both numbers may be those of a key: e is odd, at least 3 and below n
+ * (RFC 8017, 3.1), and n is odd. With e = 1 any message would be its own
+ * signature. */
 static bool can_verify(const EVP_PKEY *key, int bits)
 {
-    BIGNUM *e = NULL;
-    bool can = false;
+    BIGNUM *e = NULL, *n = NULL;
+    const bool can =
+        EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &e) == 1 &&
+        EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_N, &n) == 1 &&
+        BN_is_odd(n) && BN_is_odd(e) && !BN_is_one(e) && BN_cmp(e, n) < 0 &&
+        (bits <= SMALL_MODULUS_BITS || BN_num_bits(e) <= LARGE_MODULUS_E_BITS);
 
-    if (bits <= SMALL_MODULUS_BITS)
-        return true;
-    can = EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &e) == 1 &&
-          BN_num_bits(e) <= LARGE_MODULUS_E_BITS;
     BN_free(e);
+    BN_free(n);
     return can;
 }
 

@@ -31,8 +31,8 @@ enum {
 
 #define WARPRSA_REMOTE_KEY_SPKI_ALLOWED                                        \
     "spki=, the SubjectPublicKeyInfo of an RSA key of 1024 to 16384 bits, "    \
-    "with e of 64 bits at most if there are more than 3072, in base64, as "    \
-    "warprsa-key show prints it"
+    "with an odd e from 3 to n - 1, of 64 bits at most if there are more "     \
+    "than 3072, in base64, as warprsa-key show prints it"
 
 /* Plain data. */
 typedef struct warprsa_remote_key {
@@ -44,8 +44,9 @@ typedef struct warprsa_remote_key {
 
 /* The public key of a SubjectPublicKeyInfo, of the type RSA or RSA-PSS, which
  * the caller frees. NULL: it is none, it has another length than `bytes`, or
- * its modulus is too short or too long, or is of more than 3072 bits with an
- * exponent of more than 64: libcrypto checks no signatures of such a key.
+ * its modulus is even, too short or too long, or is of more than 3072 bits with
+ * an exponent of more than 64, of which libcrypto checks no signatures; or its
+ * exponent is even, below 3 or not below the modulus (RFC 8017, 3.1).
  * libctx NULL: the default one. Any thread. */
 EVP_PKEY *warprsa_remote_key_public(OSSL_LIB_CTX *libctx, const uint8_t *spki,
                                     size_t bytes);

@@ -14,9 +14,6 @@
 enum {
     TICK_MS = 50, /* while there are uses; so late may they be late */
     IDLE_MS = 500,
-    /* A host that has not answered a use for this part of the deadline is
-     * hanging: others have the rest of the time. */
-    PATIENCE = 4,
     LATE_AT_ONCE = 256,
 };
 
@@ -40,6 +37,8 @@ static size_t take_ended(warprsa_use_task *tasks[LATE_AT_ONCE], uint64_t now_ns)
     for (; use != NULL && use->deadline_ns <= now_ns && count < LATE_AT_ONCE;
          use = next) {
         next = TAILQ_NEXT(use, all);
+        if (use->is_judged)
+            continue;
         TAILQ_REMOVE(&core->all, use, all);
         tasks[count] = use->task;
         tasks[count++]->is_late = true;
@@ -54,7 +53,7 @@ static size_t take_ended(warprsa_use_task *tasks[LATE_AT_ONCE], uint64_t now_ns)
 
 /* The same of those of one owner whose key no host has, once the last one that
  * might is gone; behind `count` others. The owner may be gone then. */
-static size_t take_refused_of(const warprsa_use_owner *owner,
+static size_t take_refused_of(const warprsa_use_owner *owner, uint32_t hosts,
                               warprsa_use_task *tasks[LATE_AT_ONCE],
                               size_t count)
 {
@@ -63,7 +62,7 @@ static size_t take_refused_of(const warprsa_use_owner *owner,
 
     for (; use != NULL && count < LATE_AT_ONCE; use = next) {
         next = TAILQ_NEXT(use, link);
-        if (!warprsa_use_lacks_key(use))
+        if (!warprsa_use_lacks_key(use, hosts))
             continue;
         TAILQ_REMOVE(&core->all, use, all);
         tasks[count] = use->task;
@@ -78,19 +77,19 @@ static size_t take_refused(warprsa_use_task *tasks[LATE_AT_ONCE])
 {
     warprsa_use_owner *owner = TAILQ_FIRST(&uses.core.waiting.turns);
     warprsa_use_owner *next = NULL;
+    const uint32_t hosts = warprsa_use_hosts_listed();
     size_t count = 0;
 
     for (; owner != NULL && count < LATE_AT_ONCE; owner = next) {
         next = TAILQ_NEXT(owner, turn);
-        count = take_refused_of(owner, tasks, count);
+        count = take_refused_of(owner, hosts, tasks, count);
     }
     return count;
 }
 
 static void take_back(uint64_t now_ns)
 {
-    const uint64_t patience_ns =
-        uses.core.config.daemon.deadline_ms * WARPRSA_NS_PER_MS / PATIENCE;
+    const uint64_t patience_ns = warprsa_uses_patience_ns(&uses.core);
 
     for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
         if (uses.core.hosts[i] != NULL)
@@ -144,6 +143,11 @@ static void *keep(void *arg)
         end_tasks(tasks, take_refused(tasks));
         take_back(warprsa_clock_ns());
         release_keys();
+        pthread_mutex_unlock(&uses.core.lock);
+        warprsa_uses_say_left_out(&uses.core);
+        pthread_mutex_lock(&uses.core.lock);
+        if (uses.core.stopping)
+            break;
         sleep_for(TAILQ_EMPTY(&uses.core.all) ? IDLE_MS : TICK_MS);
     }
     pthread_mutex_unlock(&uses.core.lock);
@@ -254,9 +258,11 @@ static bool add(warprsa_use_task *task)
         return false;
     }
     use->task = task;
+    /* By a clock that does not go back, read with the lock held: no other use
+     * has a later deadline. */
     use->deadline_ns = warprsa_clock_ns() +
                        core->config.daemon.deadline_ms * WARPRSA_NS_PER_MS;
-    warprsa_uses_insert(core, use);
+    TAILQ_INSERT_TAIL(&core->all, use, all);
     warprsa_waiting_uses_add(&core->waiting, use);
     start_hosts();
     warprsa_use_hosts_wake(core);

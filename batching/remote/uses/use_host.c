@@ -19,18 +19,13 @@
 #include "batching/queue/counters.h"
 #include "batching/remote/engine/link.h"
 #include "batching/remote/engine/trust.h"
+#include "batching/remote/uses/use_pause.h"
 #include "batching/remote/uses/use_results.h"
 
 enum {
     FLIGHT_MAX = 16384, /* uses that one host has, whatever it grants */
     LOOK_MS = 500,      /* at least so often it looks whether it is to go on */
-    /* Before it connects again: twice as long each time. */
-    AGAIN_MS = 100,
-    AGAIN_MS_MAX = 5000,
-    /* After a wrong signature, the same. */
-    WRONG_MS = 1000,
-    WRONG_MS_MAX = 60000,
-    PAUSE_MS = 20, /* of a host that has no room or no device just now */
+    PAUSE_MS = 20,      /* of a host that has no room or no device just now */
     NAME_SIZE = WARPRSA_ADDRESS_HOST + WARPRSA_ADDRESS_PORT + 2,
 };
 
@@ -43,7 +38,8 @@ struct warprsa_use_host {
     warprsa_address address;
     char name[NAME_SIZE];
     char complaint[WARPRSA_TLS_WHY]; /* the last reason for no session */
-    unsigned again_ms, wrong_ms;
+    warprsa_use_pause pause;
+    uint64_t removed_ns; /* when the list had it no more; 0: it has it */
     /* Under the lock. */
     pthread_cond_t changed;
     warprsa_link *link; /* NULL: no session */
@@ -52,6 +48,9 @@ struct warprsa_use_host {
     bool refused; /* to sign what is valid; the reading thread's in a session */
     bool silent;  /* others get its uses, until it answers something */
     bool answered; /* something in this session */
+    /* Keys that it was told of and has not said anything about yet; the reading
+     * thread looks without the lock. */
+    atomic_uint told;
     char why[WARPRSA_TLS_WHY];
     uint64_t took_ns; /* the last answer in this session */
     uint64_t paused_until_ns;
@@ -88,6 +87,7 @@ static bool tell_key(warprsa_use_host *host, warprsa_use_key *key)
     to = warprsa_link_begin(host->link, ROOM);
     if (to == NULL)
         return false;
+    atomic_fetch_add(&host->told, 1);
     warprsa_link_end(host->link, warprsa_remote_write_load_key_by_spki(
                                      to, ROOM, key->number,
                                      warprsa_vault_key_spki_sha256(key->key)));
@@ -232,7 +232,7 @@ static const char *find_uses(warprsa_use_host *host,
             warprsa_uses_forget(use);
             continue;
         }
-        TAILQ_REMOVE(&host->core->all, use, all);
+        use->is_judged = true;
         judged[(*count)++] =
             (warprsa_judged_use){.use = use, .result = &r->result[i]};
     }
@@ -240,8 +240,9 @@ static const char *find_uses(warprsa_use_host *host,
 }
 
 /* With the lock held: a use that this host has not done waits for another; or
- * ends, if there is no other. */
-static void move(warprsa_use_host *host, warprsa_judged_use *one)
+ * ends, if none of the list has its key. */
+static void move(warprsa_use_host *host, warprsa_judged_use *one,
+                 uint32_t hosts)
 {
     warprsa_remote_use *use = one->use;
 
@@ -252,12 +253,12 @@ static void move(warprsa_use_host *host, warprsa_judged_use *one)
         use->refused |= UINT32_C(1) << host->place;
     if (one->verdict == WARPRSA_USE_NO_KEY)
         use->lacks |= UINT32_C(1) << host->place;
-    if (warprsa_use_lacks_key(use)) {
+    if (warprsa_use_lacks_key(use, hosts)) {
         use->task->denial = WARPRSA_DENIED_NO_KEY;
         one->verdict = WARPRSA_USE_ENDS;
         return;
     }
-    warprsa_uses_insert(host->core, use);
+    use->is_judged = false;
     send_back(host, use);
 }
 
@@ -267,6 +268,7 @@ static const char *settle(warprsa_use_host *host, warprsa_judged_use *judged,
                           size_t count)
 {
     warprsa_counters *counters = host->core->config.daemon.counters;
+    const uint32_t hosts = warprsa_use_hosts_listed();
     const char *wrong = NULL;
     size_t moved = 0;
 
@@ -283,7 +285,7 @@ static const char *settle(warprsa_use_host *host, warprsa_judged_use *judged,
         } else if (judged[i].verdict == WARPRSA_USE_BREACH) {
             wrong = "a result of the wrong length";
         }
-        move(host, &judged[i]);
+        move(host, &judged[i], hosts);
     }
     if (moved > 0)
         warprsa_use_hosts_wake_all(host->core);
@@ -291,29 +293,28 @@ static const char *settle(warprsa_use_host *host, warprsa_judged_use *judged,
 }
 
 /* Once in a session. */
-static void say_no_key(const warprsa_use_host *host,
-                       const warprsa_judged_use *one)
+static void say_no_key(warprsa_use_host *host, const warprsa_judged_use *one)
 {
     const uint32_t bit = UINT32_C(1) << host->place;
     warprsa_use_key *key = one->use->key;
 
     if ((atomic_fetch_or(&key->lacks, bit) & bit) == 0)
-        warprsa_uses_say(host->core, 0, "key %s: host %s %s",
-                         warprsa_vault_key_name(key->key), host->name,
-                         one->result->status == WARPRSA_REMOTE_UNSUPPORTED
-                             ? "takes no uses of keys of its own"
-                             : "does not have it");
+        warprsa_uses_say_about(host->core, host->place, 0, "key %s: host %s %s",
+                               warprsa_vault_key_name(key->key), host->name,
+                               one->result->status == WARPRSA_REMOTE_UNSUPPORTED
+                                   ? "takes no uses of keys of its own"
+                                   : "does not have it");
 }
 
 /* Once in a session. */
 static void say_refused(warprsa_use_host *host, const warprsa_judged_use *one)
 {
     if (!host->refused)
-        warprsa_uses_say(host->core, 0,
-                         "key %s: host %s refuses to sign, as invalid, what "
-                         "is valid here; others are asked",
-                         warprsa_vault_key_name(one->use->key->key),
-                         host->name);
+        warprsa_uses_say_about(
+            host->core, host->place, 0,
+            "key %s: host %s refuses to sign, as invalid, what is valid here; "
+            "others are asked",
+            warprsa_vault_key_name(one->use->key->key), host->name);
     host->refused = true;
 }
 
@@ -346,6 +347,7 @@ static void end_uses(warprsa_use_host *host, warprsa_judged_use *judged,
     for (size_t i = 0; i < count; i++)
         if (judged[i].verdict == WARPRSA_USE_ENDS) {
             tasks[ended++] = judged[i].use->task;
+            TAILQ_REMOVE(&host->core->all, judged[i].use, all);
             warprsa_uses_forget(judged[i].use);
         }
     pthread_mutex_unlock(&host->core->lock);
@@ -383,14 +385,19 @@ static const char *take_results(warprsa_use_host *host,
 }
 
 /* A host that has no room for a key just now is told of it again with the next
- * use. What else is wrong with a key shows in the operations. */
-static void take_key_loaded(warprsa_use_host *host,
-                            const warprsa_remote_response *r)
+ * use. What else is wrong with a key shows in the operations. It says one thing
+ * of each key that it was told of: more would be work for everybody who needs
+ * the lock. NULL, or what is wrong. */
+static const char *take_key_loaded(warprsa_use_host *host,
+                                   const warprsa_remote_response *r)
 {
     warprsa_use_key *key = NULL;
 
+    if (atomic_load(&host->told) == 0)
+        return "it speaks of a key that it was not told of";
+    atomic_fetch_sub(&host->told, 1);
     if (r->status != WARPRSA_REMOTE_THROTTLED)
-        return;
+        return NULL;
     pthread_mutex_lock(&host->core->lock);
     key = warprsa_use_keys_number(&host->core->keys, r->key);
     if (key != NULL) {
@@ -398,6 +405,7 @@ static void take_key_loaded(warprsa_use_host *host,
         key->told &= ~(UINT32_C(1) << host->place);
     }
     pthread_mutex_unlock(&host->core->lock);
+    return NULL;
 }
 
 static const char *take_response(void *arg, const warprsa_remote_response *r)
@@ -407,7 +415,7 @@ static const char *take_response(void *arg, const warprsa_remote_response *r)
     if (r->kind == WARPRSA_REMOTE_RESULTS)
         return take_results(host, r);
     if (r->kind == WARPRSA_REMOTE_KEY_LOADED)
-        take_key_loaded(host, r);
+        return take_key_loaded(host, r);
     if (r->kind == WARPRSA_REMOTE_DRAINING) {
         pthread_mutex_lock(&host->core->lock);
         host->draining = true;
@@ -489,7 +497,8 @@ static bool open_session(warprsa_use_host *host, char *why, size_t why_size)
     pthread_mutex_lock(&core->lock);
     host->lost = host->draining = host->wrong = false;
     host->silent = host->answered = host->refused = false;
-    host->took_ns = 0;
+    host->took_ns = host->removed_ns = 0;
+    atomic_store(&host->told, 0);
     pthread_mutex_unlock(&core->lock);
     if (!warprsa_trust_open(&host->trust, &core->config.tls, why, why_size))
         return false;
@@ -544,15 +553,25 @@ static bool is_same(const warprsa_address *a, const warprsa_address *b)
     return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
 }
 
-/* With the lock held: whether the session goes on. A host that was removed, or
- * that drains, may answer what it has. */
-static bool goes_on(const warprsa_use_host *host)
+/* With the lock held: whether the session goes on. A host that was removed may
+ * answer what it has, but not for long: another host may have its place, and
+ * what it withholds waits for another host. */
+static bool goes_on(warprsa_use_host *host)
 {
+    const uint64_t now_ns = warprsa_clock_ns();
     warprsa_address now;
-    const bool stays = warprsa_remote_hosts_get(host->place, &now) &&
-                       is_same(&now, &host->address);
 
-    return !host->core->stopping && !host->lost && (stays || host->count > 0);
+    if (host->removed_ns == 0 &&
+        (!warprsa_remote_hosts_get(host->place, &now) ||
+         !is_same(&now, &host->address))) {
+        host->draining = true;
+        host->removed_ns = now_ns;
+    }
+    if (host->core->stopping || host->lost)
+        return false;
+    return host->removed_ns == 0 ||
+           (host->count > 0 &&
+            now_ns - host->removed_ns < warprsa_uses_patience_ns(host->core));
 }
 
 /* With the lock held: sleeps until something changes, for so long at most. */
@@ -567,13 +586,8 @@ static void sleep_for(warprsa_use_host *host, uint64_t ms)
 /* Has the host work until the session is over. */
 static void serve(warprsa_use_host *host)
 {
-    warprsa_address now;
-
     pthread_mutex_lock(&host->core->lock);
     while (goes_on(host)) {
-        if (!warprsa_remote_hosts_get(host->place, &now) ||
-            !is_same(&now, &host->address))
-            host->draining = true;
         if (send_some(host))
             continue;
         host->is_idle = true;
@@ -588,43 +602,53 @@ static void serve(warprsa_use_host *host)
 static void complain(warprsa_use_host *host, const char *why)
 {
     if (strcmp(why, host->complaint) != 0)
-        warprsa_uses_say(host->core, 0, "%s: no uses of its keys: %s",
-                         host->name, why);
+        warprsa_uses_say_about(host->core, host->place, 0,
+                               "%s: no uses of its keys: %s", host->name, why);
     snprintf(host->complaint, sizeof(host->complaint), "%s", why);
-}
-
-static unsigned twice(unsigned ms, unsigned first, unsigned most)
-{
-    if (ms == 0)
-        return first;
-    return ms > most / 2 ? most : 2 * ms;
 }
 
 /* A session, from its beginning to its end. How many milliseconds to wait
  * before the next one. */
 static unsigned run_session(warprsa_use_host *host)
 {
+    warprsa_use_session session = {0};
     char why[WARPRSA_TLS_WHY];
+    uint64_t begin_ns = 0;
 
     snprintf(host->name, sizeof(host->name), "%s:%s", host->address.host,
              host->address.port);
     if (!open_session(host, why, sizeof(why))) {
         complain(host, why);
-        host->again_ms = twice(host->again_ms, AGAIN_MS, AGAIN_MS_MAX);
-        return host->again_ms;
+        return warprsa_use_pause_after(&host->pause, &session);
     }
-    warprsa_uses_say(host->core, 1, "%s: ready for uses of its keys",
-                     host->name);
+    begin_ns = warprsa_clock_ns();
+    warprsa_uses_say_about(host->core, host->place, 1,
+                           "%s: ready for uses of its keys", host->name);
     host->complaint[0] = '\0';
     serve(host);
     close_session(host);
     if (host->lost)
         complain(host, host->why);
-    host->wrong_ms =
-        host->wrong ? twice(host->wrong_ms, WRONG_MS, WRONG_MS_MAX) : 0;
-    host->again_ms =
-        host->answered ? 0 : twice(host->again_ms, AGAIN_MS, AGAIN_MS_MAX);
-    return host->wrong ? host->wrong_ms : host->again_ms;
+    if (host->removed_ns != 0)
+        return 0;
+    session = (warprsa_use_session){.answered = host->answered,
+                                    .wrong = host->wrong,
+                                    .lasted_ns = warprsa_clock_ns() - begin_ns};
+    return warprsa_use_pause_after(&host->pause, &session);
+}
+
+/* With the lock held: the host that the list has in this place now. Another one
+ * than before has no pauses of that one. False: there is none. */
+static bool find_address(warprsa_use_host *host)
+{
+    warprsa_address now;
+
+    if (!warprsa_remote_hosts_get(host->place, &now))
+        return false;
+    if (!is_same(&now, &host->address))
+        host->pause = (warprsa_use_pause){0};
+    host->address = now;
+    return true;
 }
 
 static void *run(void *arg)
@@ -637,8 +661,7 @@ static void *run(void *arg)
         if (ms > 0)
             sleep_for(host, ms);
         ms = LOOK_MS;
-        if (host->core->stopping ||
-            !warprsa_remote_hosts_get(host->place, &host->address))
+        if (host->core->stopping || !find_address(host))
             continue;
         pthread_mutex_unlock(&host->core->lock);
         ms = run_session(host);
@@ -728,15 +751,20 @@ void warprsa_use_hosts_wake_all(warprsa_uses_core *core)
             wake(core->hosts[i]);
 }
 
-bool warprsa_use_lacks_key(const warprsa_remote_use *use)
+uint32_t warprsa_use_hosts_listed(void)
 {
     warprsa_address address;
+    uint32_t listed = 0;
 
     for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
-        if (warprsa_remote_hosts_get(i, &address) &&
-            (use->lacks & UINT32_C(1) << i) == 0)
-            return false;
-    return use->lacks != 0;
+        if (warprsa_remote_hosts_get(i, &address))
+            listed |= UINT32_C(1) << i;
+    return listed;
+}
+
+bool warprsa_use_lacks_key(const warprsa_remote_use *use, uint32_t hosts)
+{
+    return use->lacks != 0 && (hosts & ~use->lacks) == 0;
 }
 
 void warprsa_use_host_look(warprsa_use_host *host)

@@ -31,8 +31,11 @@ void warprsa_use_hosts_wake(warprsa_uses_core *core);
 /* The same of all idle hosts: some of them may not have the uses. */
 void warprsa_use_hosts_wake_all(warprsa_uses_core *core);
 
-/* Whether each host that there is has said that it lacks the key. */
-bool warprsa_use_lacks_key(const warprsa_remote_use *use);
+/* A bit for the place of each host of the list. */
+uint32_t warprsa_use_hosts_listed(void);
+
+/* Whether each of these hosts has said that it lacks the key. */
+bool warprsa_use_lacks_key(const warprsa_remote_use *use, uint32_t hosts);
 
 /* The list of hosts has changed. */
 void warprsa_use_host_look(warprsa_use_host *host);

@@ -87,6 +87,7 @@ static warprsa_use_key *add(warprsa_use_keys *keys, warprsa_vault_key *key)
     added->key = key;
     make_verify(added);
     LIST_INSERT_HEAD(&keys->buckets[bucket_of(key)], added, bucket);
+    keys->numbered[added->number] = added;
     keys->count++;
     return added;
 }
@@ -120,18 +121,13 @@ warprsa_use_key *warprsa_use_keys_next_removed(const warprsa_use_keys *keys)
 warprsa_use_key *warprsa_use_keys_number(const warprsa_use_keys *keys,
                                          uint32_t number)
 {
-    warprsa_use_key *key = NULL;
-
-    for (unsigned i = 0; i < WARPRSA_USE_KEY_BUCKETS; i++)
-        LIST_FOREACH (key, &keys->buckets[i], bucket)
-            if (key->number == number)
-                return key;
-    return NULL;
+    return number < WARPRSA_USE_KEYS_MAX ? keys->numbered[number] : NULL;
 }
 
 void warprsa_use_keys_release(warprsa_use_keys *keys, warprsa_use_key *key)
 {
     LIST_REMOVE(key, bucket);
+    keys->numbered[key->number] = NULL;
     keys->count--;
     warprsa_id_pool_release(&keys->numbers, key->number);
     warprsa_verify_free(key->verify);

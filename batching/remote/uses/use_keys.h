@@ -39,6 +39,7 @@ typedef struct warprsa_use_key {
 typedef struct warprsa_use_keys {
     LIST_HEAD(, warprsa_use_key) buckets[WARPRSA_USE_KEY_BUCKETS];
     warprsa_id_pool numbers;
+    warprsa_use_key *numbered[WARPRSA_USE_KEYS_MAX]; /* NULL: free */
     unsigned count;
 } warprsa_use_keys;
 

@@ -269,6 +269,64 @@ static const char *const mistakes[][2] = {
      "2:1: \"www\": expected each remote key once"},
 };
 
+/* A key with the modulus of RSA_KEY and another public exponent. */
+static bool is_taken_with(const BIGNUM *n, const BIGNUM *e)
+{
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "RSA", NULL);
+    OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+    OSSL_PARAM *parameters = NULL;
+    EVP_PKEY *made = NULL, *taken = NULL;
+    uint8_t *spki = NULL;
+    int bytes = 0;
+
+    assert_true(OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, n));
+    assert_true(OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, e));
+    parameters = OSSL_PARAM_BLD_to_param(build);
+    assert_int_equal(EVP_PKEY_fromdata_init(context), 1);
+    assert_int_equal(
+        EVP_PKEY_fromdata(context, &made, EVP_PKEY_PUBLIC_KEY, parameters), 1);
+    bytes = i2d_PUBKEY(made, &spki);
+    assert_true(bytes > 0);
+    taken = warprsa_remote_key_public(NULL, spki, (size_t)bytes);
+    OPENSSL_free(spki);
+    OSSL_PARAM_free(parameters);
+    OSSL_PARAM_BLD_free(build);
+    EVP_PKEY_CTX_free(context);
+    EVP_PKEY_free(made);
+    EVP_PKEY_free(taken);
+    return taken != NULL;
+}
+
+/* Public exponents that a key may have, and that it may not. */
+TEST(test_remote_exponents)
+{
+    static const struct {
+        unsigned e;
+        bool is_taken;
+    } small[] = {{0, false}, {1, false},     {2, false},    {3, true},
+                 {4, false}, {65536, false}, {65537, true}, {65538, false}};
+    warprsa_remote_key remote;
+    BIGNUM *n = NULL, *e = BN_new();
+    EVP_PKEY *rsa = NULL;
+
+    assert_true(warprsa_remote_key_decode(&remote, RSA_KEY, strlen(RSA_KEY)));
+    rsa = warprsa_remote_key_public(NULL, remote.spki, remote.spki_bytes);
+    assert_int_equal(EVP_PKEY_get_bn_param(rsa, OSSL_PKEY_PARAM_RSA_N, &n), 1);
+    for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
+        assert_true(BN_set_word(e, small[i].e));
+        assert_int_equal(is_taken_with(n, e), small[i].is_taken);
+    }
+    /* n is odd. */
+    assert_true(BN_sub(e, n, BN_value_one()) && BN_sub_word(e, 1));
+    assert_true(is_taken_with(n, e));
+    assert_false(is_taken_with(n, n));
+    assert_true(BN_add(e, n, BN_value_one()) && BN_add_word(e, 1));
+    assert_false(is_taken_with(n, e));
+    BN_free(e);
+    BN_free(n);
+    EVP_PKEY_free(rsa);
+}
+
 TEST(test_remote_keys)
 {
     warprsa_key_rules rules;
