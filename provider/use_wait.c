@@ -30,6 +30,7 @@ struct warprsa_use_wait {
     int fd, timer;       /* marked ones */
     bool armed;          /* the timer is set, or has expired */
     bool fresh;          /* the wait ctx got its descriptor for this use */
+    bool there;          /* are_there() has found so, a moment ago */
     bool has_notifier;
     warprsa_notifier notifier;
     atomic_bool waiting; /* a job has it */
@@ -42,6 +43,17 @@ static const char wait_ctx_key;
 static bool is_mine(const warprsa_use_wait *wait)
 {
     return wait->generation == warprsa_fork_generation();
+}
+
+/* Whether the program has left us the timer and the notifier. Programs that
+ * close what they did not open close all numbers from one on, as closefrom()
+ * does. So if the higher number is there, the lower one is, too. */
+static bool are_there(const warprsa_use_wait *wait)
+{
+    const int notifier = wait->has_notifier ? wait->notifier.fd.fd : -1;
+
+    return warprsa_marked_fd_is_there(notifier > wait->timer ? notifier
+                                                             : wait->timer);
 }
 
 /* A forked child shares the epoll instance with its parent, and changes nothing
@@ -129,7 +141,7 @@ static bool is_usable(const warprsa_use_wait *wait, ASYNC_WAIT_CTX *wait_ctx)
     void *arg = NULL;
 
     return is_mine(wait) && warprsa_marked_fd_is_there(wait->fd) &&
-           warprsa_marked_fd_is_there(wait->timer) &&
+           are_there(wait) &&
            (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &callback, &arg) ||
             callback == NULL);
 }
@@ -146,7 +158,8 @@ static warprsa_use_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx)
         return NULL;
     wait->fresh = !known;
     wait->pauses = 0;
-    if (is_usable(wait, wait_ctx)) {
+    wait->there = is_usable(wait, wait_ctx);
+    if (wait->there) {
         ASYNC_WAIT_CTX_set_status(wait_ctx, ASYNC_STATUS_OK);
         return wait;
     }
@@ -172,7 +185,7 @@ warprsa_use_wait *warprsa_use_wait_new(void)
 uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
                                    warprsa_client *client)
 {
-    if (wait->has_notifier && warprsa_own_fd_is_there(&wait->notifier.fd) &&
+    if (wait->has_notifier && wait->there &&
         warprsa_backend_daemon.notifier_works(client, &wait->notifier))
         return wait->notifier.number;
     drop_notifier(wait);
@@ -185,12 +198,13 @@ uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
     return wait->has_notifier ? wait->notifier.number : 0;
 }
 
-/* Sets the timer; 0: it stops, and is not readable any more. */
+/* Sets the timer; 0: it stops, and is not readable any more. No check of its
+ * own: the last one was before the use was submitted, or after the pause. */
 static void set_timer(warprsa_use_wait *wait, uint64_t at_ns)
 {
     const struct itimerspec at = {.it_value = warprsa_timespec(at_ns)};
 
-    if ((at_ns != 0 || wait->armed) && warprsa_marked_fd_is_there(wait->timer))
+    if ((at_ns != 0 || wait->armed) && wait->there)
         wait->armed =
             timerfd_settime(wait->timer, TFD_TIMER_ABSTIME, &at, NULL) == 0 &&
             at_ns != 0;
@@ -202,13 +216,12 @@ static void empty(warprsa_use_wait *wait)
     char messages[64];
     ssize_t got = 0;
 
-    if (!wait->has_notifier)
+    if (!wait->has_notifier || !wait->there)
         return;
-    if (warprsa_own_fd_is_there(&wait->notifier.fd))
-        do
-            got = recv(wait->notifier.fd.fd, messages, sizeof(messages),
-                       MSG_DONTWAIT);
-        while (got == (ssize_t)sizeof(messages));
+    do
+        got = recv(wait->notifier.fd.fd, messages, sizeof(messages),
+                   MSG_DONTWAIT);
+    while (got == (ssize_t)sizeof(messages));
     if (got == 0)
         drop_notifier(wait);
 }
@@ -221,8 +234,10 @@ void warprsa_use_wait_pause(warprsa_use_wait *wait, uint64_t wake_ns)
     warprsa_cancellation_restore(cancellation);
     warprsa_async_pause(&wait->pauses);
     cancellation = warprsa_cancellation_off(); /* maybe another thread */
-    if (is_mine(wait))
+    if (is_mine(wait)) {
+        wait->there = are_there(wait);
         empty(wait);
+    }
     warprsa_cancellation_restore(cancellation);
 }
 

@@ -30,6 +30,8 @@ typedef struct warprsa_client_use {
     uint64_t until_ns;
     bool is_submitted;
     bool by_notifier; /* one tells of the answer */
+    bool daemon_hangs;
+    uint64_t submitted_ns;
     uint32_t serial;  /* of the connection */
     warprsa_ticket ticket;
 } warprsa_client_use;
