@@ -19,10 +19,8 @@ enum {
     AGAIN_MS = 2,
     /* Between two looks at a use that no notifier tells of. */
     LOOK_MS = 1,
-    /* Between two looks at a use that a notifier tells of, whether the daemon
-     * hangs: at least, and exactly while it does. */
+    /* Between two looks whether the daemon hangs. */
     HEALTH_MS = 250,
-    LATER_MS_MAX = 2000, /* at most */
 };
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -48,19 +46,6 @@ void warprsa_client_use_begin(warprsa_client *client, warprsa_client_use *use,
         .until_ns =
             warprsa_clock_ns() + client->config.deadline_ms * WARPRSA_NS_PER_MS,
     };
-}
-
-/* Has the caller of a use that a notifier tells of call again when the use is
- * twice as old: where the daemon has much to do, few of the calls are for
- * nothing. A daemon that hangs is looked at more often. */
-static void look_later(warprsa_client_use *use, uint64_t now_ns)
-{
-    const uint64_t age_ms = (now_ns - use->submitted_ns) / WARPRSA_NS_PER_MS;
-
-    look_again(use, now_ns,
-               use->daemon_hangs || age_ms < HEALTH_MS ? HEALTH_MS
-               : age_ms > LATER_MS_MAX                 ? LATER_MS_MAX
-                                                       : (unsigned)age_ms);
 }
 
 /* The connection, if its daemon seems to live, with one more reference. NULL:
@@ -144,8 +129,6 @@ static void submit(warprsa_client *client, warprsa_client_use *use,
     use->serial = c->serial;
     use->is_submitted = true;
     use->by_notifier = notifier != 0;
-    use->submitted_ns = now_ns;
-    use->daemon_hangs = false;
     atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);
     warprsa_connection_submit(c, use->ticket.slot, use->ticket.generation);
     look_again(use, now_ns, notifier != 0 ? HEALTH_MS : LOOK_MS);
@@ -210,19 +193,6 @@ static warprsa_connection *submitted_over(warprsa_client *client,
     return NULL;
 }
 
-/* Whether the daemon that a use was submitted to is there. */
-static bool goes_on(warprsa_connection *c, warprsa_client_use *use,
-                    uint64_t now_ns)
-{
-    warprsa_connection_health health;
-
-    if (!warprsa_connection_alive(c))
-        return false;
-    health = warprsa_connection_health_now(c, now_ns);
-    use->daemon_hangs = health == WARPRSA_CONNECTION_HANGS;
-    return health != WARPRSA_CONNECTION_GONE;
-}
-
 /* Looks for the answer to a use that was submitted. LATER: there will be none,
  * for the daemon has refused it or gone. */
 static warprsa_use_answer look(warprsa_client *client, warprsa_client_use *use,
@@ -233,7 +203,10 @@ static warprsa_use_answer look(warprsa_client *client, warprsa_client_use *use,
 
     if (c != NULL) {
         answer = poll_answer(client, c, use, output);
-        if (answer == WARPRSA_USE_PENDING && !goes_on(c, use, now_ns)) {
+        if (answer == WARPRSA_USE_PENDING &&
+            (!warprsa_connection_alive(c) ||
+             warprsa_connection_health_now(c, now_ns) ==
+                 WARPRSA_CONNECTION_GONE)) {
             warprsa_client_disconnect(client, c);
             answer = WARPRSA_USE_LATER;
         }
@@ -255,10 +228,8 @@ warprsa_use_answer warprsa_client_use_go_on(warprsa_client *client,
     if (use->is_submitted) {
         warprsa_use_answer answer = look(client, use, now_ns, output);
 
-        if (answer == WARPRSA_USE_PENDING && use->by_notifier)
-            look_later(use, now_ns);
-        else if (answer == WARPRSA_USE_PENDING)
-            look_again(use, now_ns, LOOK_MS);
+        if (answer == WARPRSA_USE_PENDING)
+            look_again(use, now_ns, use->by_notifier ? HEALTH_MS : LOOK_MS);
         else if (answer == WARPRSA_USE_LATER)
             look_again(use, now_ns, AGAIN_MS);
         if (answer != WARPRSA_USE_LATER || now_ns < use->until_ns)
