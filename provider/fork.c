@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "provider/use_watch.h"
+
 /* fork() never waits for this lock. A child gets a free lock, and a whole list,
  * since each change of the list is one store. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -20,6 +22,7 @@ static bool registered;
 static void begin_process(void)
 {
     pthread_mutex_init(&list_lock, NULL);
+    warprsa_use_watch_begin_process();
 }
 
 static void lock_list(void)

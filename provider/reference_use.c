@@ -88,7 +88,7 @@ static warprsa_use_answer pause_for(asking *a, warprsa_use_wait *wait,
 
     while (answer == WARPRSA_USE_PENDING) {
         warprsa_cancellation_restore(*cancellation);
-        warprsa_use_wait_pause(wait, a->use.wake_ns);
+        warprsa_use_wait_pause(wait, a->client, &a->use);
         *cancellation = warprsa_cancellation_off();
         if (!warprsa_instance_is_mine(a->instance))
             break;

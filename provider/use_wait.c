@@ -12,24 +12,24 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 #include <openssl/async.h>
 #include <openssl/err.h>
 
 #include "batching/base/cancellation.h"
-#include "batching/base/clock.h"
 #include "batching/base/own_fd.h"
 #include "provider/async_wait.h"
 #include "provider/fork.h"
 #include "provider/jobs_left.h"
+#include "provider/use_watch.h"
 
 /* One per wait ctx, from its first use to its end. */
 struct warprsa_use_wait {
-    unsigned generation; /* warprsa_fork_generation() when it was made */
-    int fd, timer;       /* marked ones */
-    bool armed;          /* the timer is set, or has expired */
-    bool fresh;          /* the wait ctx got its descriptor for this use */
+    unsigned generation;     /* warprsa_fork_generation() when it was made */
+    int fd;                  /* a marked one */
+    warprsa_watched watched; /* with the timer */
+    bool fresh;              /* the wait ctx got its descriptor for this use */
+    bool there;              /* are_there() has found so, a moment ago */
     bool has_notifier;
     warprsa_notifier notifier;
     atomic_bool waiting; /* a job has it */
@@ -42,6 +42,17 @@ static const char wait_ctx_key;
 static bool is_mine(const warprsa_use_wait *wait)
 {
     return wait->generation == warprsa_fork_generation();
+}
+
+/* Whether the program has left us the timer and the notifier. Programs that
+ * close what they did not open close all numbers from one on, as closefrom()
+ * does. So if the higher number is there, the lower one is, too. */
+static bool are_there(const warprsa_use_wait *wait)
+{
+    const int notifier = wait->has_notifier ? wait->notifier.fd.fd : -1;
+
+    return warprsa_marked_fd_is_there(
+        notifier > wait->watched.timer ? notifier : wait->watched.timer);
 }
 
 /* A forked child shares the epoll instance with its parent, and changes nothing
@@ -64,7 +75,7 @@ static void drop_notifier(warprsa_use_wait *wait)
 static void wait_free(warprsa_use_wait *wait)
 {
     drop_notifier(wait);
-    warprsa_marked_fd_close(wait->timer);
+    warprsa_marked_fd_close(wait->watched.timer);
     warprsa_marked_fd_close(wait->fd);
     free(wait);
 }
@@ -76,8 +87,10 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
     warprsa_use_wait *wait = custom;
 
     (void)wait_ctx, (void)key, (void)fd;
-    if (is_mine(wait) && atomic_load(&wait->waiting))
+    if (is_mine(wait) && atomic_load(&wait->waiting)) {
+        warprsa_use_watch_remove(&wait->watched);
         warprsa_jobs_left_note();
+    }
     wait_free(wait);
     warprsa_cancellation_restore(cancellation);
 }
@@ -97,9 +110,10 @@ static warprsa_use_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx)
         return NULL;
     wait->generation = warprsa_fork_generation();
     wait->fd = warprsa_marked_fd_take(epoll_create1(EPOLL_CLOEXEC));
-    wait->timer = warprsa_marked_fd_take(
+    wait->watched.timer = warprsa_marked_fd_take(
         timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-    if (wait->fd >= 0 && wait->timer >= 0 && watch(wait, wait->timer) &&
+    if (wait->fd >= 0 && wait->watched.timer >= 0 &&
+        watch(wait, wait->watched.timer) &&
         ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->fd, wait,
                                    wait_ctx_gone))
         return wait;
@@ -129,7 +143,7 @@ static bool is_usable(const warprsa_use_wait *wait, ASYNC_WAIT_CTX *wait_ctx)
     void *arg = NULL;
 
     return is_mine(wait) && warprsa_marked_fd_is_there(wait->fd) &&
-           warprsa_marked_fd_is_there(wait->timer) &&
+           are_there(wait) &&
            (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &callback, &arg) ||
             callback == NULL);
 }
@@ -146,7 +160,8 @@ static warprsa_use_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx)
         return NULL;
     wait->fresh = !known;
     wait->pauses = 0;
-    if (is_usable(wait, wait_ctx)) {
+    wait->there = is_usable(wait, wait_ctx);
+    if (wait->there) {
         ASYNC_WAIT_CTX_set_status(wait_ctx, ASYNC_STATUS_OK);
         return wait;
     }
@@ -172,7 +187,7 @@ warprsa_use_wait *warprsa_use_wait_new(void)
 uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
                                    warprsa_client *client)
 {
-    if (wait->has_notifier && warprsa_own_fd_is_there(&wait->notifier.fd) &&
+    if (wait->has_notifier && wait->there &&
         warprsa_backend_daemon.notifier_works(client, &wait->notifier))
         return wait->notifier.number;
     drop_notifier(wait);
@@ -185,44 +200,41 @@ uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
     return wait->has_notifier ? wait->notifier.number : 0;
 }
 
-/* Sets the timer; 0: it stops, and is not readable any more. */
-static void set_timer(warprsa_use_wait *wait, uint64_t at_ns)
-{
-    const struct itimerspec at = {.it_value = warprsa_timespec(at_ns)};
-
-    if ((at_ns != 0 || wait->armed) && warprsa_marked_fd_is_there(wait->timer))
-        wait->armed =
-            timerfd_settime(wait->timer, TFD_TIMER_ABSTIME, &at, NULL) == 0 &&
-            at_ns != 0;
-}
-
 /* Empties the notifier. One that has ended stays readable: it leaves. */
 static void empty(warprsa_use_wait *wait)
 {
     char messages[64];
     ssize_t got = 0;
 
-    if (!wait->has_notifier)
+    if (!wait->has_notifier || !wait->there)
         return;
-    if (warprsa_own_fd_is_there(&wait->notifier.fd))
-        do
-            got = recv(wait->notifier.fd.fd, messages, sizeof(messages),
-                       MSG_DONTWAIT);
-        while (got == (ssize_t)sizeof(messages));
+    do
+        got = recv(wait->notifier.fd.fd, messages, sizeof(messages),
+                   MSG_DONTWAIT);
+    while (got == (ssize_t)sizeof(messages));
     if (got == 0)
         drop_notifier(wait);
 }
 
-void warprsa_use_wait_pause(warprsa_use_wait *wait, uint64_t wake_ns)
+void warprsa_use_wait_pause(warprsa_use_wait *wait,
+                            const warprsa_client *client,
+                            const warprsa_client_use *use)
 {
     int cancellation = warprsa_cancellation_off();
 
-    set_timer(wait, wake_ns);
+    if (use->is_submitted && use->by_notifier)
+        warprsa_use_watch_add(&wait->watched, client, use->wake_ns,
+                              use->until_ns);
+    else
+        warprsa_use_watch_alone(&wait->watched, use->wake_ns);
     warprsa_cancellation_restore(cancellation);
     warprsa_async_pause(&wait->pauses);
     cancellation = warprsa_cancellation_off(); /* maybe another thread */
-    if (is_mine(wait))
+    if (is_mine(wait)) {
+        warprsa_use_watch_remove(&wait->watched);
+        wait->there = are_there(wait);
         empty(wait);
+    }
     warprsa_cancellation_restore(cancellation);
 }
 
@@ -230,8 +242,6 @@ void warprsa_use_wait_end(warprsa_use_wait *wait)
 {
     if (wait == NULL)
         return;
-    if (is_mine(wait))
-        set_timer(wait, 0);
     if (wait->fresh && warprsa_async_has_paused())
         wait->fresh = false;
     atomic_store(&wait->waiting, false);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "batching/daemon/client/client.h"
+#include "batching/daemon/client/client_uses.h"
 
 /* What a wait ctx keeps for the uses of its jobs. The thread that runs the job
  * makes all calls. */
@@ -28,9 +28,12 @@ warprsa_use_wait *warprsa_use_wait_new(void);
 uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
                                    warprsa_client *client);
 
-/* Pauses the job once, and has it resumed at wake_ns if not before. It may be
- * resumed at any time, also in a forked child. */
-void warprsa_use_wait_pause(warprsa_use_wait *wait, uint64_t wake_ns);
+/* Pauses the job once, whose use is PENDING. It is resumed at the use's wake_ns
+ * if not before; or if a notifier tells of the answer, at until_ns (use_watch.h).
+ * It may be resumed at any time, also in a forked child. */
+void warprsa_use_wait_pause(warprsa_use_wait *wait,
+                            const warprsa_client *client,
+                            const warprsa_client_use *use);
 
 /* Gives it back, and closes a descriptor that the program has not seen. NULL is
  * allowed. */

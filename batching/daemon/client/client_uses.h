@@ -24,13 +24,15 @@ typedef struct warprsa_client_use {
     size_t bytes;
     warprsa_denial denial;
     warprsa_use_errors errors; /* if it has FAILED: libcrypto's */
-    /* While it is PENDING: when to go on, if no notifier tells before. */
+    /* While it is PENDING: when to go on, if no notifier tells before. Where
+     * one does (by_notifier), this look is for a daemon that hangs, and one
+     * use's look serves all uses of the client. */
     uint64_t wake_ns;
-    /* The client's own. */
-    uint64_t until_ns;
+    uint64_t until_ns; /* the deadline */
     bool is_submitted;
-    bool by_notifier; /* one tells of the answer */
-    uint32_t serial;  /* of the connection */
+    bool by_notifier; /* if it is submitted: one tells of the answer */
+    /* The client's own. */
+    uint32_t serial; /* of the connection */
     warprsa_ticket ticket;
 } warprsa_client_use;
 

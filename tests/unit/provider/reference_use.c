@@ -23,6 +23,7 @@ enum {
     THREADS = 4,
     USES = 50,
     RESTARTS = 10,
+    JOBS = 6,
 };
 
 static test_server s;
@@ -242,13 +243,14 @@ typedef struct job {
     ASYNC_WAIT_CTX *wait_ctx;
     int result;
     unsigned pauses;
+    int (*does)(void *arg); /* NULL: job_uses */
 } job;
 
 /* Starts the job or resumes it. False: it has ended. */
 static bool resume(job *j)
 {
-    switch (
-        ASYNC_start_job(&j->job, j->wait_ctx, &j->result, job_uses, NULL, 0)) {
+    switch (ASYNC_start_job(&j->job, j->wait_ctx, &j->result,
+                            j->does != NULL ? j->does : job_uses, NULL, 0)) {
     case ASYNC_PAUSE:
         j->pauses++;
         return true;
@@ -326,6 +328,57 @@ TEST_IN(jobs_and_restarts, begin, end)
     }
     assert_int_equal(raised_count, 0);
     ASYNC_WAIT_CTX_free(a.wait_ctx);
+}
+
+static int job_is_late(void *arg)
+{
+    uint8_t output[BYTES];
+
+    (void)arg;
+    return warprsa_reference_use(key, &sign_pss, input, output);
+}
+
+/* Resumes those jobs whose descriptors are readable, until all have ended. */
+static void finish_all(job jobs[JOBS])
+{
+    struct pollfd fds[JOBS];
+    size_t count = 1;
+
+    for (unsigned i = 0; i < JOBS; i++) {
+        fds[i] = (struct pollfd){.events = POLLIN};
+        assert_int_equal(
+            ASYNC_WAIT_CTX_get_all_fds(jobs[i].wait_ctx, &fds[i].fd, &count),
+            1);
+    }
+    for (unsigned left = JOBS; left > 0;) {
+        assert_true(poll(fds, JOBS, LONG_MS) > 0);
+        for (unsigned i = 0; i < JOBS; i++)
+            if (fds[i].revents != 0 && !resume(&jobs[i])) {
+                fds[i].fd = -1;
+                left--;
+            }
+    }
+}
+
+/* One timer is set for all jobs, and each ends at its deadline. */
+TEST_WITH(jobs_without_an_answer, begin, end, &short_ms)
+{
+    job jobs[JOBS];
+
+    for (unsigned i = 0; i < JOBS; i++) {
+        jobs[i] = (job){.wait_ctx = ASYNC_WAIT_CTX_new()};
+        finish(&jobs[i]); /* and has a notifier */
+        jobs[i].does = job_is_late;
+    }
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < JOBS; i++)
+        assert_true(resume(&jobs[i]));
+    finish_all(jobs);
+    for (unsigned i = 0; i < JOBS; i++) {
+        assert_int_equal(jobs[i].result, -1);
+        ASYNC_WAIT_CTX_free(jobs[i].wait_ctx);
+    }
+    assert_int_equal(counters()->vault_late, JOBS);
 }
 
 /* A job that is never resumed is counted by the next use, once. */
