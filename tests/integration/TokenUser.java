@@ -116,10 +116,11 @@ public final class TokenUser {
             final int thread = i;
             tasks.add(() -> tokensOf(thread, alias, each));
         }
-        for (Future<List<String>> done : pool.invokeAll(tasks)) {
+        List<Future<List<String>>> all = pool.invokeAll(tasks);
+        pool.shutdown(); // else its threads outlive an exception below
+        for (Future<List<String>> done : all) {
             done.get().forEach(System.out::println);
         }
-        pool.shutdown();
     }
 
     private void serve(int connections) throws Exception {

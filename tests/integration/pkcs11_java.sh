@@ -12,9 +12,11 @@
 need java javac
 need_python cryptography python3-cryptography
 start_token
+# 256 threads at once, on a machine as slow as it may be.
 cat >token.cfg <<END
 name = warprsa
 library = $PKCS11
+nssArgs = "deadline_ms=600000"
 END
 javac -d . "$SOURCE_DIR/tests/integration/TokenUser.java" >java.log 2>&1 ||
     fail "$(cat java.log)"
