@@ -6,7 +6,7 @@
  *
  *   blind_issuer MODULE LABEL THREADS <BLINDED >SIGNED
  *
- * BLINDED has blinded messages one after the other, each as long as the modulus.
+ * BLINDED has blinded messages one after the other, as long as the modulus.
  * SIGNED gets the blind signatures in the same order. A message that is no
  * number below the modulus gets zeros, and a line to stderr; the exit status is
  * 1 then. BlindSign() of RFC 9474, 4.3, has the issuer check each signature by
