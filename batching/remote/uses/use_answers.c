@@ -11,15 +11,6 @@
 #include "batching/remote/uses/use_host_state.h"
 #include "batching/remote/uses/use_results.h"
 
-/* With the lock held: takes a use out of those that the host has. */
-void warprsa_use_host_take_out(warprsa_use_host *host, warprsa_remote_use *use)
-{
-    use->is_sent = false;
-    host->flight[use->id] = NULL;
-    host->free_ids[host->room - host->count--] = use->id;
-    TAILQ_REMOVE(&host->sent, use, link);
-}
-
 /* With the lock held: the uses that a message answers, without those that
  * nobody waits for any more. NULL, or what is wrong with the message. */
 static const char *find_uses(warprsa_use_host *host,

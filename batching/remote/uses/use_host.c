@@ -291,51 +291,6 @@ void warprsa_use_host_stop(warprsa_use_host *host)
     free(host);
 }
 
-static void wake(warprsa_use_host *host)
-{
-    host->is_idle = false;
-    pthread_cond_signal(&host->changed);
-}
-
-void warprsa_use_hosts_wake(warprsa_uses_core *core)
-{
-    warprsa_use_host *least = NULL;
-
-    for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++) {
-        warprsa_use_host *host = core->hosts[i];
-
-        if (host != NULL && host->is_idle &&
-            warprsa_use_host_takes_more(host) &&
-            (least == NULL || host->count < least->count))
-            least = host;
-    }
-    if (least != NULL)
-        wake(least);
-}
-
-void warprsa_use_hosts_wake_all(warprsa_uses_core *core)
-{
-    for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
-        if (core->hosts[i] != NULL && core->hosts[i]->is_idle)
-            wake(core->hosts[i]);
-}
-
-uint32_t warprsa_use_hosts_listed(void)
-{
-    warprsa_address address;
-    uint32_t listed = 0;
-
-    for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++)
-        if (warprsa_remote_hosts_get(i, &address))
-            listed |= UINT32_C(1) << i;
-    return listed;
-}
-
-bool warprsa_use_lacks_key(const warprsa_remote_use *use, uint32_t hosts)
-{
-    return use->lacks != 0 && (hosts & ~use->lacks) == 0;
-}
-
 void warprsa_use_host_look(warprsa_use_host *host)
 {
     pthread_cond_signal(&host->changed);

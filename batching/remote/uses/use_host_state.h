@@ -15,8 +15,8 @@
 
 #include "batching/remote/engine/link.h"
 #include "batching/remote/engine/trust.h"
-#include "batching/remote/uses/use_host.h"
 #include "batching/remote/uses/use_pause.h"
+#include "batching/remote/uses/uses_core.h"
 
 enum {
     /* Of a host that has no room or no device just now. */
@@ -25,7 +25,7 @@ enum {
         WARPRSA_ADDRESS_HOST + WARPRSA_ADDRESS_PORT + 2,
 };
 
-struct warprsa_use_host {
+typedef struct warprsa_use_host {
     warprsa_uses_core *core;
     unsigned place;
     pthread_t thread;
@@ -55,7 +55,7 @@ struct warprsa_use_host {
     struct warprsa_remote_use_list sent;
     warprsa_remote_use **flight; /* by id; NULL: free */
     uint32_t *free_ids;          /* `room` - `count` of them */
-};
+} warprsa_use_host;
 
 /* Of the link's thread. */
 extern const warprsa_link_handlers warprsa_use_host_handlers;
@@ -74,5 +74,21 @@ void warprsa_use_host_send_back(warprsa_use_host *host,
 
 /* Takes a use out of those that the host has. */
 void warprsa_use_host_take_out(warprsa_use_host *host, warprsa_remote_use *use);
+
+/* Has that idle host take what waits which has least to do. */
+void warprsa_use_hosts_wake(warprsa_uses_core *core);
+
+/* The same of all idle hosts: some of them may not have the uses. */
+void warprsa_use_hosts_wake_all(warprsa_uses_core *core);
+
+/* A bit for the place of each host of the list. */
+uint32_t warprsa_use_hosts_listed(void);
+
+/* Whether each of these hosts has said that it lacks the key. */
+bool warprsa_use_lacks_key(const warprsa_remote_use *use, uint32_t hosts);
+
+/* Tells the host that a key goes. */
+void warprsa_use_host_unload(warprsa_use_host *host,
+                             const warprsa_use_key *key);
 
 #endif

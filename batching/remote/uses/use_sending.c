@@ -11,13 +11,6 @@
 #include "batching/remote/uses/use_host_state.h"
 #include "batching/remote/wire/messages.h"
 
-bool warprsa_use_host_takes_more(const warprsa_use_host *host)
-{
-    return host->link != NULL && !host->lost && !host->draining &&
-           !host->silent && host->count < host->room &&
-           warprsa_clock_ns() >= host->paused_until_ns;
-}
-
 /* Tells the host of a key, before the first operation with it. False: it knows
  * no such number, or there is no memory. */
 static bool tell_key(warprsa_use_host *host, warprsa_use_key *key)
@@ -41,12 +34,6 @@ static bool tell_key(warprsa_use_host *host, warprsa_use_key *key)
                                      warprsa_vault_key_spki_sha256(key->key)));
     key->told |= bit;
     return true;
-}
-
-void warprsa_use_host_send_back(warprsa_use_host *host, warprsa_remote_use *use)
-{
-    warprsa_count(&host->core->config.daemon.counters->vault_remote_moved, 1);
-    warprsa_waiting_uses_add_again(&host->core->waiting, use);
 }
 
 /* Takes up to `most` uses that wait, and gives them numbers. */
