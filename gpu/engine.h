@@ -327,6 +327,9 @@ void warprsa_ifma_public_key_free(warprsa_ifma_public_key *key);
 typedef struct warprsa_ifma_result {
     const warprsa_ifma_public_key *key;
     const uint8_t *input, *output;
+    /* If this is there, `input` is not looked at: the caller has output^e mod n
+     * here, and it is right if output < n. */
+    uint8_t *power;
     bool is_right; /* set by warprsa_ifma_check() */
 } warprsa_ifma_result;
 

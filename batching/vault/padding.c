@@ -363,6 +363,20 @@ bool warprsa_padding_verify(const warprsa_padding_key *key,
     return ok;
 }
 
+bool warprsa_padding_verify_power(const warprsa_padding_key *key,
+                                  const warprsa_key_use *use,
+                                  const uint8_t *input, const uint8_t *power)
+{
+    bool ok = false;
+
+    begin();
+    ok = use->operation == WARPRSA_USE_SIGN &&
+         use->padding == WARPRSA_PADDING_PSS &&
+         is_pss_of(key, use, input, power);
+    begin();
+    return ok;
+}
+
 bool warprsa_padding_compute(const warprsa_padding_key *key,
                              const warprsa_key_use *use, const uint8_t *input,
                              uint8_t *answer, unsigned *length,

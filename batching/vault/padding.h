@@ -57,6 +57,13 @@ bool warprsa_padding_verify(const warprsa_padding_key *key,
                             const warprsa_key_use *use, const uint8_t *input,
                             const uint8_t *answer);
 
+/* The same of SIGN with PSS for a caller who has raised the answer to e:
+ * whether that power, as long as the modulus, is right. The key may be a public
+ * one. There is nothing secret here. Any thread. */
+bool warprsa_padding_verify_power(const warprsa_padding_key *key,
+                                  const warprsa_key_use *use,
+                                  const uint8_t *input, const uint8_t *power);
+
 /* Does all of a use, as encode() and finish() with an engine in between. */
 bool warprsa_padding_compute(const warprsa_padding_key *key,
                              const warprsa_key_use *use, const uint8_t *input,

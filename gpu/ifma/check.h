@@ -26,6 +26,7 @@ typedef struct checking {
     warprsa_vector e;
     warprsa_vector r2[LIMBS]; /* R^2 mod n */
     warprsa_vector m[LIMBS], s[LIMBS], x[LIMBS];
+    warprsa_vector below; /* all ones in the lanes where s < n */
     warprsa_vector one[LIMBS], power[LIMBS], part[LIMBS];
     warprsa_vector columns[FULL];
     number_conversion conversion;
@@ -40,8 +41,9 @@ static void load_result(checking *c, int lane, const warprsa_ifma_result *from)
     load_samples(c->r2, lane, key->numbers + 2 * LIMBS);
     c->n.n0inv[lane] = warprsa_integer(key->n0inv);
     c->e[lane] = key->e;
-    load_bytes(c->m, lane, LIMBS, from->input, key->modulus_bytes,
-               &c->conversion);
+    load_bytes(c->m, lane, LIMBS,
+               from->power != NULL ? from->output : from->input,
+               key->modulus_bytes, &c->conversion);
     load_bytes(c->s, lane, LIMBS, from->output, key->modulus_bytes,
                &c->conversion);
 }
@@ -65,18 +67,38 @@ static void raise_to_e(checking *c)
     reduce(c->power, c->n.p, c->part);
 }
 
+/* Writes a lane of a number below n, whose samples are below 2^52. */
+static void save_bytes(uint8_t *to, size_t length, const warprsa_vector *from,
+                       int lane, number_conversion *c)
+{
+    memset(c->words, 0, sizeof(c->words));
+    for (int i = 0; i < LIMBS; i++) {
+        const int bit = i * WARPRSA_SAMPLE_BITS, shift = bit % 64;
+        const uint64_t sample = from[i][lane];
+
+        c->words[bit / 64] |= sample << shift;
+        if (shift > 64 - WARPRSA_SAMPLE_BITS)
+            c->words[bit / 64 + 1] |= sample >> (64 - shift);
+    }
+    for (int i = 0; i < NUMBER_WORDS; i++) {
+        c->words[i] = __builtin_bswap64(c->words[i]);
+        memcpy(c->bytes + NUMBER_BYTES - 8 * (i + 1), &c->words[i], 8);
+    }
+    memcpy(to, c->bytes + NUMBER_BYTES - length, length);
+}
+
 /* All ones in the lanes where a result is right. */
 static warprsa_vector right_lanes(checking *c)
 {
-    warprsa_vector below, bits = {0};
+    warprsa_vector bits = {0};
 
     for (int i = 0; i < LIMBS; i++)
         c->part[i] = c->s[i] - c->n.p[i];
-    below = warprsa_negative(normalise(c->part, c->part, LIMBS));
+    c->below = warprsa_negative(normalise(c->part, c->part, LIMBS));
     raise_to_e(c);
     for (int i = 0; i < LIMBS; i++)
         bits |= c->power[i] ^ c->m[i];
-    return below & warprsa_equal(bits, (warprsa_vector){0});
+    return c->below & warprsa_equal(bits, (warprsa_vector){0});
 }
 
 /* Fewer than eight results: the first one fills the lanes left. */
@@ -88,8 +110,14 @@ void NAME(check, WARPRSA_LIMBS)(warprsa_ifma_result *results, size_t count)
     for (size_t lane = 0; lane < WARPRSA_LANES; lane++)
         load_result(&c, (int)lane, &results[lane < count ? lane : 0]);
     right = right_lanes(&c);
-    for (size_t lane = 0; lane < count; lane++)
-        results[lane].is_right = right[lane] & 1;
+    for (size_t lane = 0; lane < count; lane++) {
+        warprsa_ifma_result *to = &results[lane];
+
+        to->is_right = (to->power != NULL ? c.below : right)[lane] & 1;
+        if (to->power != NULL)
+            save_bytes(to->power, to->key->modulus_bytes, c.power, (int)lane,
+                       &c.conversion);
+    }
     explicit_bzero(&c, sizeof(c));
 }
 

@@ -131,3 +131,21 @@ void warprsa_verify_end(warprsa_verify_batch *batch)
     check_group(&batch->usual);
     check_group(&batch->longer);
 }
+
+bool warprsa_verify_can_raise(const warprsa_verify *v)
+{
+    return v->ifma != NULL;
+}
+
+void warprsa_verify_raise(warprsa_raised *raised, size_t count)
+{
+    warprsa_ifma_result results[WARPRSA_IFMA_LANES];
+
+    for (size_t i = 0; i < count; i++)
+        results[i] = (warprsa_ifma_result){.key = raised[i].verify->ifma,
+                                           .output = raised[i].output,
+                                           .power = raised[i].power};
+    warprsa_ifma_check(results, count);
+    for (size_t i = 0; i < count; i++)
+        raised[i].is_right = results[i].is_right;
+}

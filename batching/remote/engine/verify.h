@@ -44,4 +44,22 @@ void warprsa_verify_add(warprsa_verify_batch *batch,
                         const warprsa_verify *verify, warprsa_task *task);
 void warprsa_verify_end(warprsa_verify_batch *batch);
 
+/* Whether warprsa_verify_raise() takes results of a key. Any thread. */
+bool warprsa_verify_can_raise(const warprsa_verify *verify);
+
+/*
+ * Raises 1..WARPRSA_IFMA_LANES results of such keys, which are of one size
+ * class, to e, for a caller who knows by something else whether the power is
+ * right: of each, `output` is the result, `power` gets output^e mod n, as long
+ * as the modulus, and is_right is set to whether output < n. Any thread.
+ */
+typedef struct warprsa_raised {
+    const warprsa_verify *verify;
+    const uint8_t *output;
+    uint8_t *power;
+    bool is_right;
+} warprsa_raised;
+
+void warprsa_verify_raise(warprsa_raised *raised, size_t count);
+
 #endif

@@ -10,6 +10,7 @@
 #include "batching/base/clock.h"
 #include "batching/base/create_thread.h"
 #include "batching/remote/uses/use_host.h"
+#include "batching/remote/uses/use_host_state.h"
 
 enum {
     TICK_MS = 50, /* while there are uses; so late may they be late */

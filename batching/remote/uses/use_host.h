@@ -25,18 +25,6 @@ void warprsa_use_host_stop(warprsa_use_host *host);
 
 /* ---- With the lock held ---- */
 
-/* Has that idle host take what waits which has least to do. */
-void warprsa_use_hosts_wake(warprsa_uses_core *core);
-
-/* The same of all idle hosts: some of them may not have the uses. */
-void warprsa_use_hosts_wake_all(warprsa_uses_core *core);
-
-/* A bit for the place of each host of the list. */
-uint32_t warprsa_use_hosts_listed(void);
-
-/* Whether each of these hosts has said that it lacks the key. */
-bool warprsa_use_lacks_key(const warprsa_remote_use *use, uint32_t hosts);
-
 /* The list of hosts has changed. */
 void warprsa_use_host_look(warprsa_use_host *host);
 
@@ -46,9 +34,5 @@ void warprsa_use_host_look(warprsa_use_host *host);
  * has answered something. */
 void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t now_ns,
                                 uint64_t patience_ns);
-
-/* Tells the host that a key goes. */
-void warprsa_use_host_unload(warprsa_use_host *host,
-                             const warprsa_use_key *key);
 
 #endif

@@ -30,7 +30,8 @@ typedef struct warprsa_use_key {
     _Atomic uint32_t lacks; /* the same: has said that it has no such key; read
                                and written without the lock, too */
     unsigned uses;          /* that have no answer of a host */
-    /* What raises signatures to e, eight at a time. NULL: libcrypto does. */
+    /* What raises signatures to e, eight at a time where the CPU can. NULL:
+     * libcrypto does. */
     warprsa_verify *verify;
     int size; /* warprsa_size_class, if `verify` is there */
     LIST_ENTRY(warprsa_use_key) bucket;

@@ -87,12 +87,29 @@ static bool is_signature(const warprsa_judged_use *one)
            one->use->task->use->operation == WARPRSA_USE_SIGN;
 }
 
-/* Whether it is known to which number the signature is raised: not of PSS,
- * whose salt the host has chosen. */
-static bool has_number(const warprsa_judged_use *one)
+/* How a signature is checked. */
+typedef enum checking {
+    BY_LIBCRYPTO,
+    BY_NUMBER, /* it is known to which number the signature is raised */
+    BY_HASH,   /* of PSS, whose salt the host has chosen, the hash is known */
+} checking;
+
+static checking checking_of(const warprsa_judged_use *one)
 {
-    return one->use->key->verify != NULL &&
-           one->use->task->use->padding != WARPRSA_PADDING_PSS;
+    const warprsa_verify *verify = one->use->key->verify;
+
+    if (verify == NULL)
+        return BY_LIBCRYPTO;
+    if (one->use->task->use->padding != WARPRSA_PADDING_PSS)
+        return BY_NUMBER;
+    return warprsa_verify_can_raise(verify) ? BY_HASH : BY_LIBCRYPTO;
+}
+
+/* Whether a signature is of a size class and checked in this way. */
+static bool is_of(const warprsa_judged_use *one, checking how, int size)
+{
+    return is_signature(one) && checking_of(one) == how &&
+           one->use->key->size == size;
 }
 
 /* Checks signatures eight at a time, which are of one size class. */
@@ -106,8 +123,7 @@ static void check_numbers(warprsa_judged_use *judged, size_t count, int size)
     for (size_t i = 0; i < count; i++) {
         const warprsa_use_task *task = NULL;
 
-        if (!is_signature(&judged[i]) || !has_number(&judged[i]) ||
-            judged[i].use->key->size != size)
+        if (!is_of(&judged[i], BY_NUMBER, size))
             continue;
         task = judged[i].use->task;
         of[used] = &judged[i];
@@ -122,6 +138,50 @@ static void check_numbers(warprsa_judged_use *judged, size_t count, int size)
             throw_away(of[i]);
 }
 
+/* The powers of up to eight signatures. */
+typedef struct powers {
+    warprsa_judged_use *of[WARPRSA_IFMA_LANES];
+    warprsa_raised raised[WARPRSA_IFMA_LANES];
+    uint8_t bytes[WARPRSA_IFMA_LANES][WARPRSA_MODULUS_BYTES_MAX];
+    size_t count;
+} powers;
+
+static void check_powers(powers *p)
+{
+    if (p->count == 0)
+        return;
+    warprsa_verify_raise(p->raised, p->count);
+    for (size_t i = 0; i < p->count; i++) {
+        const warprsa_use_task *task = p->of[i]->use->task;
+
+        if (!p->raised[i].is_right ||
+            !warprsa_padding_verify_power(task->key->padding, task->use,
+                                          task->input, p->bytes[i]))
+            throw_away(p->of[i]);
+    }
+    p->count = 0;
+}
+
+/* Checks signatures with PSS, eight at a time, which are of one size class. */
+static void check_hashes(warprsa_judged_use *judged, size_t count, int size)
+{
+    powers p;
+
+    p.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_of(&judged[i], BY_HASH, size))
+            continue;
+        p.of[p.count] = &judged[i];
+        p.raised[p.count] =
+            (warprsa_raised){.verify = judged[i].use->key->verify,
+                             .output = judged[i].use->task->answer,
+                             .power = p.bytes[p.count]};
+        if (++p.count == WARPRSA_IFMA_LANES)
+            check_powers(&p);
+    }
+    check_powers(&p);
+}
+
 static void check(warprsa_judged_use *judged, size_t count)
 {
     uint32_t sizes = 0; /* a bit for each class */
@@ -131,15 +191,17 @@ static void check(warprsa_judged_use *judged, size_t count)
 
         if (!is_signature(&judged[i]))
             continue;
-        if (has_number(&judged[i]))
+        if (checking_of(&judged[i]) != BY_LIBCRYPTO)
             sizes |= UINT32_C(1) << judged[i].use->key->size;
         else if (!warprsa_padding_verify(task->key->padding, task->use,
                                          task->input, task->answer))
             throw_away(&judged[i]);
     }
     for (int size = 0; size < WARPRSA_CLASSES; size++)
-        if ((sizes & UINT32_C(1) << size) != 0)
+        if ((sizes & UINT32_C(1) << size) != 0) {
             check_numbers(judged, count, size);
+            check_hashes(judged, count, size);
+        }
 }
 
 void warprsa_use_results_judge(warprsa_judged_use *judged, size_t count,

@@ -273,6 +273,39 @@ TEST(wrong_lanes_are_told_apart)
     expect(&e, LANES, 1 << 1 | 1 << 5);
 }
 
+/* Powers in some lanes, beside checks in the others; of a number that is not
+ * below n, too, and with an input that is wrong. */
+TEST(powers_are_given_out)
+{
+    static uint8_t powers[LANES][WARPRSA_MODULUS_BYTES_MAX + 1];
+    random_stream stream = {5};
+    eight e;
+
+    for (int size = 0; size < CLASSES; size++)
+        for (unsigned asked = 0; asked < 256; asked += 51) {
+            memset(powers, 0xa5, sizeof(powers));
+            for (int i = 0; i < LANES; i++) {
+                put_random(&e, i, &keys[size][i % KEYS], &stream);
+                if (asked >> i & 1) {
+                    e.results[i].power = powers[i];
+                    e.results[i].input = NULL;
+                }
+            }
+            put(e.output[7], keys[size][7 % KEYS].made.numbers.value[NUMBER_N],
+                &keys[size][7 % KEYS]);
+            expect(&e, LANES, 1 << 7);
+            for (int i = 0; i < LANES; i++) {
+                const size_t bytes = keys[size][i % KEYS].bytes;
+
+                if (!(asked >> i & 1))
+                    assert_int_equal(powers[i][0], 0xa5);
+                else if (i < 7)
+                    assert_memory_equal(powers[i], e.input[i], bytes);
+                assert_int_equal(powers[i][bytes], 0xa5);
+            }
+        }
+}
+
 /* Of the large classes, and what is no key. */
 TEST(other_keys_are_refused)
 {

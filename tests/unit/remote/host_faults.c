@@ -97,6 +97,58 @@ TEST_IN(test_refuses_many, begin, end)
     }
 }
 
+/* ---- Signatures that are checked eight at a time ---- */
+
+/* Signatures with PSS, of which one is wrong by a bit and two are exchanged,
+ * between others with PKCS #1. Each right one is released and no other one. */
+TEST_IN(test_many_signatures, begin, end)
+{
+    enum {
+        SIGNED = 30,
+        WRONG = 5,
+        EXCHANGED = 20,
+    };
+    static warprsa_remote_response response;
+    static uint8_t right[SIGNED][BYTES];
+    unsigned moved = 0;
+
+    fake.has_ifma = true;
+    set_away(2, true);
+    for (unsigned i = 0; i < SIGNED; i++)
+        ask(i, 7, i % 3 == 1 ? &sign_pkcs1 : &sign_pss);
+    expect_uses(1, SIGNED);
+    response = (warprsa_remote_response){.kind = WARPRSA_REMOTE_RESULTS,
+                                         .count = SIGNED};
+    for (unsigned i = 0; i < SIGNED; i++) {
+        compute_right(1, i, right[i]);
+        response.result[i] =
+            (warprsa_remote_result){.id = fake.hosts[1].sent[i].id,
+                                    .status = WARPRSA_REMOTE_OK,
+                                    .bytes = BYTES,
+                                    .output = right[i]};
+    }
+    right[WRONG][BYTES - 1] ^= 1;
+    response.result[EXCHANGED].output = right[EXCHANGED + 1];
+    response.result[EXCHANGED + 1].output = right[EXCHANGED];
+    set_away(1, true);
+    respond(1, &response);
+    assert_int_equal(fake.powers, 20);
+    for (unsigned i = 0; i < SIGNED; i++)
+        if (i == WRONG || i == EXCHANGED || i == EXCHANGED + 1) {
+            assert_int_equal(tasks[i].done, 0);
+            moved++;
+        } else {
+            assert_done(i);
+        }
+    assert_int_equal(counters->vault_remote_wrong, moved);
+    set_away(2, false);
+    expect_uses(2, moved);
+    for (unsigned i = 0; i < moved; i++)
+        answer_right(2, i);
+    for (unsigned i = 0; i < SIGNED; i++)
+        assert_done(i);
+}
+
 /* ---- Places ---- */
 
 static void set_hosts(const char *text)

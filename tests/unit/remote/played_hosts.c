@@ -142,23 +142,57 @@ bool warprsa_link_is_lost(warprsa_link *link)
     return false;
 }
 
-/* ---- In the place of gpu/ifma: libcrypto checks ---- */
+/* ---- In the place of gpu/ifma: the same by libcrypto, if a test wants ---- */
+
+struct warprsa_ifma_public_key {
+    BIGNUM *n, *e;
+};
 
 warprsa_status warprsa_ifma_public_key_new(const warprsa_private_key *public,
                                            warprsa_ifma_public_key **out)
 {
     *out = NULL;
-    return WARPRSA_NO_DEVICE;
+    if (!fake.has_ifma)
+        return WARPRSA_NO_DEVICE;
+    *out = calloc(1, sizeof(**out));
+    assert_non_null(*out);
+    (*out)->n = BN_bin2bn(public->n, sizeof(public->n), NULL);
+    (*out)->e = BN_bin2bn(public->e, sizeof(public->e), NULL);
+    return WARPRSA_OK;
 }
 
 void warprsa_ifma_public_key_free(warprsa_ifma_public_key *public)
 {
-    assert_null(public);
+    if (public == NULL)
+        return;
+    BN_free(public->n);
+    BN_free(public->e);
+    free(public);
 }
 
 void warprsa_ifma_check(warprsa_ifma_result *results, size_t count)
 {
-    fail();
+    BN_CTX *context = BN_CTX_new();
+    BIGNUM *power = BN_new(), *s = BN_new();
+    uint8_t bytes[BYTES];
+
+    assert_in_range(count, 1, WARPRSA_IFMA_LANES);
+    for (size_t i = 0; i < count; i++) {
+        const warprsa_ifma_public_key *public = results[i].key;
+
+        assert_non_null(BN_bin2bn(results[i].output, BYTES, s));
+        assert_true(BN_mod_exp(power, s, public->e, public->n, context));
+        assert_int_equal(BN_bn2binpad(power, bytes, BYTES), BYTES);
+        results[i].is_right = BN_cmp(s, public->n) < 0 &&
+                              (results[i].power != NULL ||
+                               memcmp(bytes, results[i].input, BYTES) == 0);
+        if (results[i].power != NULL)
+            memcpy(results[i].power, bytes, BYTES);
+        fake.powers += results[i].power != NULL;
+    }
+    BN_free(s);
+    BN_free(power);
+    BN_CTX_free(context);
 }
 
 /* ---- The key, and what is asked of it ---- */
@@ -244,6 +278,8 @@ int begin(void **state)
 
     memset(fake.hosts, 0, sizeof(fake.hosts));
     fake.log[0] = '\0';
+    fake.has_ifma = false;
+    fake.powers = 0;
     for (unsigned i = 1; i <= HOSTS; i++)
         fake.hosts[i].room = 1000;
     vault = warprsa_vault_new(log_line, NULL);
@@ -401,6 +437,21 @@ void answer(unsigned number, unsigned i, warprsa_remote_status status,
                                                  .output = output,
                                                  .denial = denial};
     respond(number, &response);
+}
+
+void compute_right(unsigned number, unsigned i, uint8_t right[BYTES])
+{
+    warprsa_use_errors errors;
+    unsigned length = 0;
+    sent_use sent;
+
+    pthread_mutex_lock(&fake.lock);
+    sent = fake.hosts[number].sent[i];
+    pthread_mutex_unlock(&fake.lock);
+    sent.use.input_bytes = sent.use.padding == WARPRSA_PADDING_PSS ? 32 : 20;
+    assert_true(warprsa_padding_compute(private_key, &sent.use, sent.input,
+                                        right, &length, &errors));
+    assert_int_equal(length, BYTES);
 }
 
 void answer_right(unsigned number, unsigned i)

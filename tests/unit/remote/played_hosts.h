@@ -44,6 +44,8 @@ struct played {
     uint8_t buffer[WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX];
     warprsa_remote_request request;
     char log[65536];
+    bool has_ifma;   /* signatures are checked eight at a time */
+    unsigned powers; /* of these, how many for a check of the hash */
 };
 extern struct played fake;
 
@@ -103,6 +105,9 @@ void respond(unsigned number, const warprsa_remote_response *response);
 void answer(unsigned number, unsigned i, warprsa_remote_status status,
             const uint8_t *output, uint32_t bytes, warprsa_denial denial);
 void answer_right(unsigned number, unsigned i);
+
+/* What is right for the i-th use of a host, of SIGN. */
+void compute_right(unsigned number, unsigned i, uint8_t right[BYTES]);
 void answer_status(unsigned number, unsigned i, warprsa_remote_status status);
 
 /* The link of a host is lost; whether the next ones fail. */
