@@ -222,7 +222,8 @@ void warprsa_use_wait_pause(warprsa_use_wait *wait,
 {
     int cancellation = warprsa_cancellation_off();
 
-    if (use->is_submitted && use->by_notifier)
+    /* A notifier may end a moment before its connection does. */
+    if (use->is_submitted && use->by_notifier && wait->has_notifier)
         warprsa_use_watch_add(&wait->watched, client, use->wake_ns,
                               use->until_ns);
     else

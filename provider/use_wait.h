@@ -29,8 +29,8 @@ uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
                                    warprsa_client *client);
 
 /* Pauses the job once, whose use is PENDING. It is resumed at the use's wake_ns
- * if not before; or if a notifier tells of the answer, at until_ns (use_watch.h).
- * It may be resumed at any time, also in a forked child. */
+ * if not before; or if a notifier tells of the answer, at until_ns
+ * (use_watch.h). It may be resumed at any time, also in a forked child. */
 void warprsa_use_wait_pause(warprsa_use_wait *wait,
                             const warprsa_client *client,
                             const warprsa_client_use *use);

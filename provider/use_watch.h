@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * When paused jobs look at their uses of vault keys again. A use whose job has a
- * notifier needs a timer for two things alone: its own deadline, and a daemon
+ * When paused jobs look at their uses of vault keys again. A use whose job has
+ * a notifier needs a timer for two things alone: its own deadline, and a daemon
  * that hangs, which one look finds out for all uses. So of all jobs of the
  * process that wait for a notifier only one has its timer set, the watcher. It
  * is the one with the latest deadline, which probably ends last; as it ends,
@@ -28,8 +28,8 @@ typedef struct warprsa_watched {
 } warprsa_watched;
 
 /* Before a pause that a notifier ends: the job of this client is resumed for a
- * look at look_ns, unless the watcher looks for it, and at until_ns in any case.
- * Any thread. */
+ * look at look_ns, unless the watcher looks for it, and at until_ns in any
+ * case. Any thread. */
 void warprsa_use_watch_add(warprsa_watched *job, const void *client,
                            uint64_t look_ns, uint64_t until_ns);
 
