@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The vault's set of keys, for what looks at it (vault_set.c) and what a reading
- * changes in it (vault_change.c).
+ * The vault's set of keys, for what looks at it (vault_set.c) and for what a
+ * reading changes in it (vault_change.c).
  *
  * Two locks: the vault's is for the set, a ledger's for the decisions about one
  * name. A decision takes the ledger's alone, so that users of different keys
