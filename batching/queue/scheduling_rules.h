@@ -19,8 +19,10 @@ enum {
     /* A device that computes so many times its granularity has no need of a
      * batch that is not a multiple of it. */
     WARPRSA_RULE_PLENTY = 16,
-    /* Requests of a key that a batch had better have. */
+    /* Requests of a key that a batch had better have, and how many of each must
+     * be under way for it to wait for them. */
     WARPRSA_RULE_OF_A_KEY = 8,
+    WARPRSA_RULE_MANY_OF_A_KEY = 5,
     /* A device that computes fewer than so many times its granularity takes
      * whatever there is. */
     WARPRSA_RULE_WAITS = 2,
@@ -73,8 +75,8 @@ static inline uint32_t warprsa_rule_batches(unsigned size)
 /* So many requests must be queued before a device takes any, if `batches` are
  * best under way; 0: one is enough. A kernel computes several requests of a key
  * in little more time than one. So a batch had better have several of each key,
- * if there are so many at all, and what is queued has about as many keys as
- * what is under way. Never more than what is under way: of two batches one then
+ * if there are so many at all: what is queued has about as many keys as what is
+ * under way. Never more than what is under way: of two batches one then
  * runs while the other gathers, and whoever is queued waits no longer than for
  * what is under way. */
 static inline uint32_t warprsa_rule_enough(unsigned granularity,
@@ -85,7 +87,7 @@ static inline uint32_t warprsa_rule_enough(unsigned granularity,
 
     if (granularity <= 1 || load.running < WARPRSA_RULE_WAITS * granularity)
         return 0;
-    if (load.depth / WARPRSA_RULE_OF_A_KEY >= load.keys &&
+    if (load.running / WARPRSA_RULE_MANY_OF_A_KEY >= load.keys &&
         enough < WARPRSA_RULE_OF_A_KEY * load.keys)
         enough = WARPRSA_RULE_OF_A_KEY * load.keys;
     if (warprsa_rule_has_plenty(granularity, load.running) &&

@@ -210,7 +210,7 @@ TEST_IN(a_busy_device_gets_multiples, reset, NULL)
     fake_finish(queue, &config);
 }
 
-/* With eight requests of a key, a batch waits for as many as are under way, or
+/* With five requests of a key under way, a batch waits for as many as are under way, or
  * for eight. A single one goes when these have ended. */
 TEST_IN(a_batch_waits_for_eight_of_a_key, reset, NULL)
 {
