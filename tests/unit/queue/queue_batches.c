@@ -210,12 +210,12 @@ TEST_IN(a_busy_device_gets_multiples, reset, NULL)
     fake_finish(queue, &config);
 }
 
-/* With five requests of a key under way, a batch waits for as many as are under way, or
- * for eight. A single one goes when these have ended. */
+/* With five requests of a key under way, a batch waits for as many as are under
+ * way, or for eight. A single one goes when these have ended. */
 TEST_IN(a_batch_waits_for_eight_of_a_key, reset, NULL)
 {
     enum {
-        UNDER_WAY = 7
+        UNDER_WAY = 5
     };
     warprsa_queue_config config = fake_config();
     warprsa_queue *queue = queue_of_pairs(&config);
