@@ -48,9 +48,9 @@ void warprsa_client_use_begin(warprsa_client *client, warprsa_client_use *use,
     };
 }
 
-/* The connection, if its daemon seems to live, with one more reference. NULL:
- * there is none now. Asks for one, and gives up one whose daemon has gone. One
- * that goes now shows in look(). */
+/* The connection, if its daemon lives, with one more reference. NULL: there is
+ * none now. Asks for one, and gives up one whose daemon has gone: a use that
+ * went there would be found out at the next look only. */
 static warprsa_connection *connection(warprsa_client *client, uint64_t now_ns)
 {
     warprsa_connection *c = warprsa_client_connection(client);
@@ -63,7 +63,7 @@ static warprsa_connection *connection(warprsa_client *client, uint64_t now_ns)
     if (c == NULL)
         return NULL;
     health = warprsa_connection_health_now(c, now_ns);
-    if (health == WARPRSA_CONNECTION_GONE) {
+    if (health == WARPRSA_CONNECTION_GONE || !warprsa_connection_alive(c)) {
         warprsa_client_disconnect(client, c);
     } else if (health == WARPRSA_CONNECTION_LIVES && c->shm.use != NULL) {
         /* A program that only has references asks for it in no other way. */
