@@ -126,8 +126,9 @@ typedef struct warprsa_keys {
     struct warprsa_key_list released;
     /* How many of the released keys lie on each device. */
     _Atomic uint32_t unloads[WARPRSA_DEVICES_MAX];
-    /* How many keys are pinned on each device; written under its
-     * residency_lock. */
+    /* How many keys are pinned on each device, for batches under way and for
+     * those that are next; one of several owners counts for each of them.
+     * Written under its residency_lock. */
     _Atomic uint32_t pinned[WARPRSA_DEVICES_MAX];
     /* The owners with keys on each device; under its residency_lock. */
     struct warprsa_key_share_list on_device[WARPRSA_DEVICES_MAX];

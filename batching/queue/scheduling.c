@@ -115,25 +115,27 @@ static bool is_busy(const warprsa_queue *queue, unsigned device)
            !warprsa_keys_are_shared(&queue->keys);
 }
 
-/* So many requests must be queued before a device takes any, if `size` is the
- * class of which most batches are best under way; 0: one is enough. No user
+/* Whether so many requests that are queued are enough for the device to take
+ * any, if `size` is the class of which most batches are best under way. No user
  * waits for the end of another's batch, which may be a long one. */
-static uint32_t enough(const warprsa_queue *queue, unsigned device,
-                       warprsa_size_class size)
+static bool are_enough(const warprsa_queue *queue, unsigned device,
+                       uint32_t queued, warprsa_size_class size)
 {
     const unsigned granularity =
         warprsa_queue_engine_of(queue, device)->engine->granularity;
 
     if (granularity <= 1 || warprsa_keys_are_shared(&queue->keys))
-        return 0;
-    return warprsa_rule_enough(
-        granularity, warprsa_rule_batches(size),
-        (warprsa_rule_load){atomic_load(&queue->depth),
-                            atomic_load(&queue->activity[device].running),
-                            atomic_load(&queue->keys.pinned[device])});
+        return true;
+    return queued >=
+           warprsa_rule_enough(
+               granularity, warprsa_rule_batches(size),
+               (warprsa_rule_load){
+                   queued, atomic_load(&queue->activity[device].running),
+                   atomic_load(&queue->keys.pinned[device])});
 }
 
-/* The shortest class of which requests are queued. */
+/* The shortest class of which requests are queued: it decides for all, so that
+ * none of its requests waits for longer ones. */
 static warprsa_size_class shortest_queued(const warprsa_queue *queue)
 {
     unsigned size = 0;
@@ -170,21 +172,20 @@ static warprsa_class_set takes(warprsa_queue *queue, unsigned device)
  * is taken, however few there are of its class. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
 {
-    if (warprsa_backlog_count(&queue->backlog) <
-        enough(queue, device, shortest_queued(queue)))
-        return 0;
-    return takes(queue, device);
+    return are_enough(queue, device, warprsa_backlog_count(&queue->backlog),
+                      shortest_queued(queue))
+               ? takes(queue, device)
+               : 0;
 }
 
-/* Whether a device takes a request of this class that has just been queued. For
- * a busy device it reads as little as possible of what other threads write. It
- * may miss requests, which does no harm: the next batch that ends counts all.
- */
+/* Whether a device takes a request of this class that has just been queued. It
+ * counts those of this class alone, and may miss some, which does no harm: the
+ * next batch that ends counts all. */
 static bool takes_queued(warprsa_queue *queue, unsigned device,
                          warprsa_size_class size)
 {
-    return warprsa_backlog_of(&queue->backlog, size) >=
-               enough(queue, device, size) &&
+    return are_enough(queue, device, warprsa_backlog_of(&queue->backlog, size),
+                      size) &&
            (takes(queue, device) >> size & 1) != 0;
 }
 

@@ -56,10 +56,10 @@ static inline bool warprsa_rule_has_plenty(unsigned granularity,
     return granularity > 1 && running >= WARPRSA_RULE_PLENTY * granularity;
 }
 
-/* What a device has to do, and who is to wait: `depth` requests are not
- * answered yet, of which the device computes `running`, of `keys` keys. */
+/* What there is to do: `queued` requests, and `running` that the device
+ * computes, of `keys` keys. */
 typedef struct warprsa_rule_load {
-    uint32_t depth, running, keys;
+    uint32_t queued, running, keys;
 } warprsa_rule_load;
 
 /* The number of batches of a class that are best under way at once: the longer
@@ -76,14 +76,14 @@ static inline uint32_t warprsa_rule_batches(unsigned size)
  * best under way; 0: one is enough. A kernel computes several requests of a key
  * in little more time than one. So a batch had better have several of each key,
  * if there are so many at all: what is queued has about as many keys as what is
- * under way. Never more than what is under way: of two batches one then
- * runs while the other gathers, and whoever is queued waits no longer than for
- * what is under way. */
+ * under way. Never more than what is under way: of two batches one then runs
+ * while the other gathers. If nothing more comes, what is queued goes at last
+ * when less than two groups are under way. */
 static inline uint32_t warprsa_rule_enough(unsigned granularity,
                                            uint32_t batches,
                                            warprsa_rule_load load)
 {
-    uint32_t enough = load.depth / batches;
+    uint32_t enough = (load.queued + load.running) / batches;
 
     if (granularity <= 1 || load.running < WARPRSA_RULE_WAITS * granularity)
         return 0;

@@ -57,39 +57,39 @@ TEST(batches_wait_for_eight_of_each_key)
 {
     static const struct {
         unsigned granularity;
-        uint32_t batches, depth, running, keys, expected;
+        uint32_t batches, queued, running, keys, expected;
     } table[] = {
         /* An engine without groups, and a device with little to do. */
-        {1, 24, 8192, 4096, 1, 0},
-        {0, 24, 8192, 4096, 1, 0},
-        {64, 24, 8192, 127, 1, 0},
-        {64, 24, 8192, 0, 0, 0},
+        {1, 24, 4096, 4096, 1, 0},
+        {0, 24, 4096, 4096, 1, 0},
+        {64, 24, 8000, 127, 1, 0},
+        {64, 24, 8000, 0, 0, 0},
         /* 40 keys: eight of each, or as many as are under way. */
-        {64, 24, 512, 400, 40, 320},
-        {64, 24, 512, 256, 40, 256},
-        {64, 24, 512, 200, 40, 200},
-        {64, 24, 512, 199, 40, 21},
-        {64, 24, 1024, 700, 40, 320},
-        {64, 4, 1024, 700, 40, 320},
-        {64, 4, 8192, 6000, 40, 2048},
-        /* So many keys that there are not eight of each. */
-        {64, 24, 319, 199, 40, 13},
-        {64, 24, 4096, 2999, 600, 170},
-        {64, 24, 4096, 3000, 600, 3000},
+        {64, 24, 112, 400, 40, 320},
+        {64, 24, 256, 256, 40, 256},
+        {64, 24, 300, 200, 40, 200},
+        {64, 24, 313, 199, 40, 21},
+        {64, 24, 300, 700, 40, 320},
+        {64, 4, 300, 700, 40, 320},
+        {64, 4, 2192, 6000, 40, 2048},
+        /* So many keys that there are not five of each. */
+        {64, 24, 120, 199, 40, 13},
+        {64, 24, 1097, 2999, 600, 170},
+        {64, 24, 1096, 3000, 600, 3000},
         /* One key. */
-        {64, 24, 512, 256, 1, 21},
-        {64, 24, 1100, 1024, 1, 64},
-        {64, 24, 8192, 7000, 1, 341},
-        {64, 4, 8192, 7000, 1, 2048},
-        {64, 4, 8192, 1000, 1, 1000},
-        /* Sums that do not overflow. */
-        {64, 4, 65536, 65536, UINT32_MAX, 16384},
+        {64, 24, 256, 256, 1, 21},
+        {64, 24, 76, 1024, 1, 64},
+        {64, 24, 1192, 7000, 1, 341},
+        {64, 4, 1192, 7000, 1, 2048},
+        {64, 4, 7192, 1000, 1, 1000},
+        /* More keys than requests. */
+        {64, 4, 0, 65536, UINT32_MAX, 16384},
     };
 
     for (size_t t = 0; t < COUNT(table); t++)
         assert_int_equal(
             warprsa_rule_enough(table[t].granularity, table[t].batches,
-                                (warprsa_rule_load){table[t].depth,
+                                (warprsa_rule_load){table[t].queued,
                                                     table[t].running,
                                                     table[t].keys}),
             table[t].expected);
