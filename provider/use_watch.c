@@ -94,10 +94,15 @@ void warprsa_use_watch_add(warprsa_watched *job, const void *client,
     enlist(job);
     /* A watcher that is late by LOOK_NS has not been resumed: look_ns is that
      * long from now. */
-    if (watcher == NULL || look_ns > watch_ns + 2 * LOOK_NS)
+    if (watcher == NULL || look_ns > watch_ns + 2 * LOOK_NS) {
         watch(job, look_ns);
-    else if (until_ns < watch_ns)
-        watch(watcher, watch_ns);
+    } else {
+        /* A program may never resume the watcher, as one that waits for one
+         * job after the other. */
+        set_timer(job, until_ns);
+        if (until_ns < watch_ns)
+            watch(watcher, watch_ns);
+    }
     pthread_mutex_unlock(&lock);
 }
 

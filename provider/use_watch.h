@@ -4,12 +4,13 @@
  * When paused jobs look at their uses of vault keys again. A use whose job has
  * a notifier needs a timer for two things alone: its own deadline, and a daemon
  * that hangs, which one look finds out for all uses. So of all jobs of the
- * process that wait for a notifier only one has its timer set, the watcher. It
- * is the one with the latest deadline, which probably ends last; as it ends,
- * the next one becomes the watcher.
+ * process that wait for a notifier only one is resumed for looks, the watcher.
+ * It is the one with the latest deadline, which probably ends last; as it ends,
+ * the next one becomes the watcher. The others have their timers set to their
+ * deadlines.
  *
  * If a program does not resume the watcher, a job that pauses later takes its
- * place.
+ * place, and at the latest each job ends at its own deadline.
  */
 #ifndef WARPRSA_PROVIDER_USE_WATCH_H
 #define WARPRSA_PROVIDER_USE_WATCH_H

@@ -81,21 +81,46 @@ static unsigned count_set(void)
     return count;
 }
 
-/* The last one follows, and at last nobody. */
-TEST_IN(one_timer_is_set, begin, end)
+/* Whether a job that add() has added will be resumed for a look, and not for
+ * its deadline, which is 600 s later. */
+static bool looks(unsigned i)
+{
+    struct itimerspec at;
+
+    assert_int_equal(timerfd_gettime(jobs[i].timer, &at), 0);
+    return is_set(i) && at.it_value.tv_sec < 3900;
+}
+
+static unsigned count_looks(void)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < JOBS; i++)
+        count += looks(i);
+    return count;
+}
+
+/* The last one follows, and at last nobody. The others have their deadlines: a
+ * program may resume one job again and again and wait for another. */
+TEST_IN(one_job_looks, begin, end)
 {
     for (unsigned i = 0; i < JOBS; i++)
         add(i, now_ns + 7 * FAR_NS + i);
-    assert_true(is_set(0));
-    assert_int_equal(count_set(), 1);
+    assert_true(looks(0));
+    assert_int_equal(count_looks(), 1);
+    assert_int_equal(count_set(), JOBS);
     warprsa_use_watch_remove(&jobs[1]); /* not the watcher */
-    assert_true(is_set(0));
-    assert_int_equal(count_set(), 1);
+    assert_true(looks(0));
+    assert_int_equal(count_set(), JOBS - 1);
     warprsa_use_watch_remove(&jobs[0]);
-    assert_true(is_set(3));
-    assert_int_equal(count_set(), 1);
+    assert_true(looks(3));
+    assert_int_equal(count_looks(), 1);
+    add(0, now_ns + 7 * FAR_NS); /* it pauses again */
+    assert_false(looks(0));
+    assert_true(is_set(0));
+    warprsa_use_watch_remove(&jobs[0]);
     warprsa_use_watch_remove(&jobs[3]);
-    assert_true(is_set(2));
+    assert_true(looks(2));
     warprsa_use_watch_remove(&jobs[2]);
     assert_int_equal(count_set(), 0);
 }
@@ -134,10 +159,10 @@ TEST_IN(a_watcher_is_replaced, begin, end)
 {
     warprsa_use_watch_add(&jobs[0], &one_client, now_ns, now_ns + FAR_NS);
     warprsa_use_watch_add(&jobs[1], &one_client, now_ns + LOOK_NS,
-                          now_ns + FAR_NS);
-    assert_false(is_set(1));
+                          now_ns + 7 * FAR_NS);
+    assert_false(looks(1));
     add(2, now_ns + 7 * FAR_NS);
-    assert_true(is_set(2));
+    assert_true(looks(2));
     for (unsigned i = 0; i < 3; i++)
         warprsa_use_watch_remove(&jobs[i]);
     assert_int_equal(count_set(), 0);
