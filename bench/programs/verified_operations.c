@@ -4,8 +4,11 @@
  * Computes many private operations by one kernel, or by an engine, and verifies
  * every result by libcrypto: s^e mod n = m has one solution, so a result that
  * passes is right. Each batch has new random numbers, and each thread has a
- * stream. Prints how many there were; a wrong one, or one that the engine
- * reports as failed, ends the program.
+ * stream. Prints a line for each size of keys: what computed, the kernel, bits,
+ * operations, seconds. A wrong result, or one that the engine reports as failed,
+ * ends the program.
+ *
+ *   verified_operations [OPTION]... BITS:COUNT...
  */
 #include <getopt.h>
 #include <pthread.h>
@@ -22,21 +25,27 @@
 #include "tests/unit/support/gpu_keys.h"
 
 enum {
-    KEYS = 8,
+    KEYS = 4,
+    SIZES_MAX = 16,
     WAIT_MS = 60000,
 };
 
 typedef struct options {
     const char *kernel;
     const warprsa_engine *engine;
-    unsigned streams;
-    size_t bits, batch;
-    unsigned long long count;
+    unsigned streams, sizes;
+    size_t batch;
+    struct {
+        size_t bits;
+        unsigned long long count;
+    } size[SIZES_MAX];
 } options;
 
 typedef struct run {
     const options *o;
     warprsa_device *device;
+    size_t bits; /* of these keys */
+    unsigned long long count;
     made_key keys[KEYS];
     BN_MONT_CTX *modulus[KEYS]; /* read by all threads */
     _Atomic unsigned long long begun, verified;
@@ -65,13 +74,11 @@ static int give_random(void *arg, void *out, size_t length)
 
 static void fill(stream_thread *t, size_t count)
 {
-    const options *o = t->of->o;
-
     for (size_t i = 0; i < count; i++) {
         uint8_t *input = t->input + i * WARPRSA_MODULUS_BYTES_MAX;
         const size_t key = i % KEYS;
 
-        if (RAND_bytes(input, (int)(o->bits / 8)) != 1)
+        if (RAND_bytes(input, (int)(t->of->bits / 8)) != 1)
             fail("no randomness");
         input[0] &= 0x7f; /* below the modulus */
         t->tasks[i] = (warprsa_task){
@@ -97,7 +104,7 @@ static void compute(stream_thread *t, size_t count)
 static bool is_right(const stream_thread *t, const warprsa_task *task,
                      size_t key)
 {
-    const int bytes = (int)(t->of->o->bits / 8);
+    const int bytes = (int)(t->of->bits / 8);
     BIGNUM **numbers = t->of->keys[key].numbers.value;
     BIGNUM *s, *m;
     bool right;
@@ -131,12 +138,12 @@ static void verify(const stream_thread *t, size_t count)
 static void *run_stream(void *arg)
 {
     stream_thread *t = arg;
-    const options *o = t->of->o;
+    const size_t batch = t->of->o->batch;
+    const unsigned long long wanted = t->of->count;
     unsigned long long begun;
 
-    while ((begun = atomic_fetch_add(&t->of->begun, o->batch)) < o->count) {
-        const size_t count =
-            o->count - begun < o->batch ? o->count - begun : o->batch;
+    while ((begun = atomic_fetch_add(&t->of->begun, batch)) < wanted) {
+        const size_t count = wanted - begun < batch ? wanted - begun : batch;
 
         fill(t, count);
         compute(t, count);
@@ -194,7 +201,7 @@ static void load_keys(run *r)
         made_key *key = &r->keys[i];
 
         r->modulus[i] = BN_MONT_CTX_new();
-        if (ctx == NULL || !made_key_random(key, r->o->bits) ||
+        if (ctx == NULL || !made_key_random(key, r->bits) ||
             r->modulus[i] == NULL ||
             !BN_MONT_CTX_set(r->modulus[i], key->numbers.value[NUMBER_N],
                              ctx) ||
@@ -226,14 +233,29 @@ static void set_engine(options *o, const char *name)
         fail("--engine is cuda, ifma or host");
 }
 
+/* BITS:COUNT */
+static void add_size(options *o, const char *text)
+{
+    char *end = NULL;
+    const size_t bits = strtoul(text, &end, 10);
+    const unsigned long long count =
+        *end == ':' ? strtoull(end + 1, &end, 10) : 0;
+
+    if (*end != '\0' || count == 0 || bits < 1024 || bits > 4096 ||
+        bits % 256 != 0 || o->sizes == SIZES_MAX)
+        fail(
+            "sizes are BITS:COUNT, of 1024 to 4096 bits, a multiple of 256; 16 "
+            "at most");
+    o->size[o->sizes].bits = bits;
+    o->size[o->sizes++].count = count;
+}
+
 static void parse(options *o, int argc, char **argv)
 {
     static const struct option names[] = {
         {"engine", required_argument, NULL, 'e'},
         {"kernel", required_argument, NULL, 'k'},
-        {"bits", required_argument, NULL, 'b'},
         {"batch", required_argument, NULL, 'n'},
-        {"count", required_argument, NULL, 'c'},
         {"streams", required_argument, NULL, 's'},
         {0},
     };
@@ -244,53 +266,57 @@ static void parse(options *o, int argc, char **argv)
             set_engine(o, optarg);
         else if (c == 'k')
             o->kernel = optarg;
-        else if (c == 'b')
-            o->bits = strtoul(optarg, NULL, 10);
         else if (c == 'n')
             o->batch = strtoul(optarg, NULL, 10);
-        else if (c == 'c')
-            o->count = strtoull(optarg, NULL, 10);
         else if (c == 's')
             o->streams = (unsigned)strtoul(optarg, NULL, 10);
         else
             fail("usage: verified_operations [--engine=cuda|ifma|host] "
-                 "[--kernel=NAME] [--bits=N] [--batch=N] [--count=N] "
-                 "[--streams=N]");
+                 "[--kernel=NAME] [--batch=N] [--streams=N] BITS:COUNT...");
     }
+    for (int i = optind; i < argc; i++)
+        add_size(o, argv[i]);
     if (o->engine == NULL)
         fail("built without CUDA; --engine=ifma and host are there");
-    if (o->bits < 1024 || o->bits > 4096 || o->bits % 256 != 0)
-        fail("--bits is 1024 to 4096, a multiple of 256");
     if (o->batch == 0 || o->batch > 65536 || o->streams == 0 ||
         o->streams > WARPRSA_STREAMS_MAX)
         fail("--batch is 1 to 65536, --streams 1 to what a device has");
 }
 
-int main(int argc, char **argv)
+static void run_size(run *r, size_t bits, unsigned long long count)
 {
-    options o = {.engine = warprsa_engine_cuda(),
-                 .streams = 8,
-                 .bits = 2048,
-                 .batch = 4096,
-                 .count = 100000};
-    static run r;
     static stream_thread threads[WARPRSA_STREAMS_MAX];
     uint64_t begin_ns;
-    double seconds;
+
+    r->bits = bits;
+    r->count = count;
+    r->begun = 0;
+    r->verified = 0;
+    load_keys(r);
+    begin_ns = warprsa_clock_ns();
+    for (unsigned i = 0; i < r->o->streams; i++)
+        start(&threads[i], r, i);
+    for (unsigned i = 0; i < r->o->streams; i++)
+        end(&threads[i]);
+    if (r->verified != count)
+        fail("results are missing");
+    printf("%s,%s,%zu,%llu,%.1f\n", r->o->engine->name,
+           r->o->kernel != NULL ? r->o->kernel : "auto", bits, count,
+           1e-9 * (double)(warprsa_clock_ns() - begin_ns));
+    fflush(stdout);
+    unload_keys(r);
+}
+
+int main(int argc, char **argv)
+{
+    options o = {.engine = warprsa_engine_cuda(), .streams = 8, .batch = 4096};
+    static run r;
 
     parse(&o, argc, argv);
     r.o = &o;
     open_device(&r);
-    load_keys(&r);
-    begin_ns = warprsa_clock_ns();
-    for (unsigned i = 0; i < o.streams; i++)
-        start(&threads[i], &r, i);
-    for (unsigned i = 0; i < o.streams; i++)
-        end(&threads[i]);
-    seconds = 1e-9 * (double)(warprsa_clock_ns() - begin_ns);
-    printf("%s,%s,%zu,%llu,%.1f\n", o.engine->name,
-           o.kernel != NULL ? o.kernel : "auto", o.bits, r.verified, seconds);
-    unload_keys(&r);
+    for (unsigned i = 0; i < o.sizes; i++)
+        run_size(&r, o.size[i].bits, o.size[i].count);
     o.engine->close(r.device);
-    return r.verified == o.count ? EXIT_SUCCESS : EXIT_FAILURE;
+    return EXIT_SUCCESS;
 }
