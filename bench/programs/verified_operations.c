@@ -5,8 +5,8 @@
  * every result by libcrypto: s^e mod n = m has one solution, so a result that
  * passes is right. Each batch has new random numbers, and each thread has a
  * stream. Prints a line for each size of keys: what computed, the kernel, bits,
- * operations, seconds. A wrong result, or one that the engine reports as failed,
- * ends the program.
+ * operations, seconds. A wrong result, or one that the engine reports as
+ * failed, ends the program.
  *
  *   verified_operations [OPTION]... BITS:COUNT...
  */
