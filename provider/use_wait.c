@@ -254,8 +254,9 @@ void warprsa_use_wait_pause(warprsa_use_wait *wait,
 }
 
 /* The daemon writes to the notifier after the answer, which a job that was
- * resumed for another reason may have taken by then. The program's descriptor is
- * not readable for that: no job waits, or the next one for another answer. */
+ * resumed for another reason may have taken by then. The program's descriptor
+ * does not become readable by this: no job waits, or the next one waits for
+ * another answer. */
 void warprsa_use_wait_end(warprsa_use_wait *wait)
 {
     if (wait == NULL)

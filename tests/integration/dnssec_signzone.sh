@@ -3,18 +3,9 @@
 # dnssec-signzone signs a zone through the provider: the same signatures as
 # without it, all of them by the engine.
 . "$(dirname "$0")/lib.sh"
+. "$SOURCE_DIR/tests/integration/zone.sh"
 
 need dnssec-keygen dnssec-signzone
-names=20
-{
-    echo "\$TTL 3600"
-    echo "@ SOA ns.example.org. root.example.org. 1 3600 600 86400 3600"
-    echo "@ NS ns"
-    for ((i = 0; i < names; i++)); do
-        echo "name$i A 192.0.2.$((i % 250 + 1))"
-    done
-    echo "ns A 192.0.2.1"
-} >zone
 zsk=$(dnssec-keygen -q -a RSASHA256 -b 2048 example.org)
 ksk=$(dnssec-keygen -q -a RSASHA256 -b 2048 -f KSK example.org)
 cat "$zsk.key" "$ksk.key" >>zone

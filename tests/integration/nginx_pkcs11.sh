@@ -5,10 +5,6 @@
 # master, and each has a connection of its own to the daemon. The recipe of
 # doc/pkcs11.md.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/vault.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11_programs.sh"
 . "$SOURCE_DIR/tests/integration/pkcs11_provider.sh"
 
 need nginx

@@ -5,9 +5,6 @@
 # and by a raw signature through the provider. openssl verifies what a client
 # makes of them. The recipe of doc/pkcs11.md.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/vault.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11.sh"
 . "$SOURCE_DIR/tests/integration/pkcs11_programs.sh"
 
 need pkcs11-tool python3

@@ -4,27 +4,14 @@
 # of the daemon; dnssec-verify finds the zone well signed. The
 # recipe of doc/pkcs11.md.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/vault.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11_programs.sh"
 . "$SOURCE_DIR/tests/integration/pkcs11_provider.sh"
+. "$SOURCE_DIR/tests/integration/zone.sh"
 
 need dnssec-keyfromlabel dnssec-signzone dnssec-verify
 vault_key zsk 2048
 vault_key ksk 2048
 echo "* user=$ME sign padding=pkcs1 digest=sha256" >keys.conf
 start_vault
-names=20
-{
-    echo "\$TTL 3600"
-    echo "@ SOA ns.example.org. root.example.org. 1 3600 600 86400 3600"
-    echo "@ NS ns"
-    for ((i = 0; i < names; i++)); do
-        echo "name$i A 192.0.2.$((i % 250 + 1))"
-    done
-    echo "ns A 192.0.2.1"
-} >zone
 
 key_of() { # LABEL OPTION...
     by_token dnssec-keyfromlabel -a RSASHA256 \

@@ -3,9 +3,6 @@
 # GnuTLS with the keys of the daemon: p11tool lists them, certtool signs, and
 # gnutls-serv serves TLS 1.3 and 1.2. The recipe of doc/pkcs11.md.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/vault.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11.sh"
 . "$SOURCE_DIR/tests/integration/pkcs11_programs.sh"
 
 need p11tool certtool gnutls-serv

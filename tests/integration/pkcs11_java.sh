@@ -4,9 +4,6 @@
 # decryption, JSON web tokens by 256 threads, a TLS server. The recipe of
 # doc/pkcs11.md.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/vault.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11.sh"
 . "$SOURCE_DIR/tests/integration/pkcs11_programs.sh"
 
 need java javac

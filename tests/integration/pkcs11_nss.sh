@@ -3,9 +3,6 @@
 # NSS with the keys of the daemon: modutil adds the module, certutil lists keys
 # and certificates, cmsutil signs. The recipe of doc/pkcs11.md.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/vault.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11.sh"
 . "$SOURCE_DIR/tests/integration/pkcs11_programs.sh"
 
 need modutil certutil cmsutil

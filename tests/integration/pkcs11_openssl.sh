@@ -4,10 +4,6 @@
 # decryption, a request for a certificate; by a URI and by a file that has it.
 # The recipe of doc/pkcs11.md.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/vault.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11_programs.sh"
 . "$SOURCE_DIR/tests/integration/pkcs11_provider.sh"
 
 start_token

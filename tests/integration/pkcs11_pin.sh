@@ -4,9 +4,6 @@
 # pkcs11-tool, p11tool, ssh-add and Java's keytool log in by it and find the key.
 # Those of them that are there, pkcs11-tool at least.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/vault.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11.sh"
 . "$SOURCE_DIR/tests/integration/pkcs11_programs.sh"
 
 need pkcs11-tool

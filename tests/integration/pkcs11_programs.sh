@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # What the tests of programs that use the PKCS #11 module share; each sources this
-# after pkcs11.sh.
+# after lib.sh.
+. "$SOURCE_DIR/tests/integration/servers.sh"
+. "$SOURCE_DIR/tests/integration/vault.sh"
+. "$SOURCE_DIR/tests/integration/pkcs11.sh"
 
-: "${PKCS11:?pkcs11.sh comes first}" "${work:?}" "${ME:?}" "${http_get:?}"
+: "${work:?}" "${ME:?}" "${http_get:?}"
 ANYTHING="sign decrypt padding=pkcs1,pss,oaep,none digest=any"
 
 # certified NAME BITS: a key of the vault with a chain of two certificates, for

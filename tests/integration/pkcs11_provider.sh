@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # What the tests of pkcs11-provider share, an OpenSSL provider for PKCS #11
-# modules; each sources this after pkcs11_programs.sh. Its configuration is
+# modules; each sources this after lib.sh. Its configuration is
 # provider.cnf; a file that names the key www to programs is www.uri.pem.
+. "$SOURCE_DIR/tests/integration/pkcs11_programs.sh"
 
-: "${PKCS11:?pkcs11.sh comes first}" "${work:?}"
+: "${PKCS11:?}" "${work:?}"
 pkcs11_provider=$("$OPENSSL" version -m | cut -d '"' -f 2)/pkcs11.so
 [ -e "$pkcs11_provider" ] || skip "no pkcs11-provider here"
 cat >provider.cnf <<END

@@ -3,9 +3,6 @@
 # Python's PyKCS11 with the keys of the daemon: objects, signatures, decryption,
 # and threads with a session each. The recipe of doc/pkcs11.md.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/vault.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11.sh"
 . "$SOURCE_DIR/tests/integration/pkcs11_programs.sh"
 
 need_python PyKCS11 python3-pykcs11

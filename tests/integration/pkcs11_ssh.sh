@@ -4,9 +4,6 @@
 # has the private one and signs a file, and a server that has its host key from
 # the agent is taken for itself. The recipes of doc/pkcs11.md.
 . "$(dirname "$0")/lib.sh"
-. "$SOURCE_DIR/tests/integration/servers.sh"
-. "$SOURCE_DIR/tests/integration/vault.sh"
-. "$SOURCE_DIR/tests/integration/pkcs11.sh"
 . "$SOURCE_DIR/tests/integration/pkcs11_programs.sh"
 
 need ssh-keygen ssh-agent ssh-add

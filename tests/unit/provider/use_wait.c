@@ -189,8 +189,8 @@ TEST_IN(a_byte_for_each_answer, begin, end)
     assert_int_equal(resumed, 3);
 }
 
-/* A job may be resumed for another reason, and find the answer before the daemon
- * has written the byte. */
+/* A job may be resumed for another reason, and find the answer before the
+ * daemon has written the byte. */
 TEST_IN(a_byte_after_the_use, begin, end)
 {
     begin_use();
@@ -208,8 +208,8 @@ TEST_IN(a_byte_after_the_use, begin, end)
     assert_int_equal(resumed, 2);
 }
 
-/* A byte that comes during the next use, the job is resumed too early and waits
- * again. */
+/* Where the byte comes during the next use, the job is resumed too early, and
+ * waits again. */
 TEST_IN(a_byte_during_the_next_use, begin, end)
 {
     begin_use();

@@ -1,0 +1,330 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Signatures by references, as ordinary keys give them, also in jobs and in
+ * forked children.
+ */
+#include "tests/unit/provider/references_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <openssl/async.h>
+#include <openssl/core_names.h>
+#include <openssl/err.h>
+#include <openssl/rsa.h>
+
+/* ---- signatures ---- */
+
+typedef struct way_to_sign {
+    int padding;
+    const char *digest; /* NULL: none */
+    const char *mgf1;   /* NULL: the same */
+    int salt;
+} way_to_sign;
+
+static bool set_way(EVP_PKEY_CTX *ctx, const way_to_sign *way)
+{
+    return EVP_PKEY_CTX_set_rsa_padding(ctx, way->padding) > 0 &&
+           (way->mgf1 == NULL ||
+            EVP_PKEY_CTX_set_rsa_mgf1_md_name(ctx, way->mgf1, NULL) > 0) &&
+           (way->padding != RSA_PKCS1_PSS_PADDING ||
+            EVP_PKEY_CTX_set_rsa_pss_saltlen(ctx, way->salt) > 0);
+}
+
+/* Signs a hash. Returns the signature's length; 0: it failed. */
+static size_t sign_hash(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
+                        const way_to_sign *way, const unsigned char *hash,
+                        size_t hash_length, unsigned char signature[256])
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_pkey(libctx, key, NULL);
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_SIGNATURE_PARAM_DIGEST,
+                                         (char *)way->digest, 0),
+        OSSL_PARAM_construct_end(),
+    };
+    size_t length = 256;
+    bool ok =
+        EVP_PKEY_sign_init(ctx) > 0 &&
+        (way->digest == NULL || EVP_PKEY_CTX_set_params(ctx, params) > 0) &&
+        set_way(ctx, way) &&
+        EVP_PKEY_sign(ctx, signature, &length, hash, hash_length) > 0;
+
+    EVP_PKEY_CTX_free(ctx);
+    return ok ? length : 0;
+}
+
+/* Signs support_message as a whole, or in parts. */
+static size_t sign_message(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
+                           const way_to_sign *way, bool in_parts,
+                           unsigned char signature[256])
+{
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new(), *copy = NULL;
+    EVP_PKEY_CTX *key_ctx = NULL;
+    size_t length = 256;
+    bool ok = EVP_DigestSignInit_ex(ctx, &key_ctx, way->digest, libctx, NULL,
+                                    key, NULL) > 0 &&
+              set_way(key_ctx, way);
+
+    if (ok && in_parts) {
+        ok = EVP_DigestSignUpdate(ctx, support_message, 5) > 0;
+        copy = EVP_MD_CTX_new();
+        ok = ok && EVP_MD_CTX_copy_ex(copy, ctx) &&
+             EVP_DigestSignUpdate(copy, support_message + 5,
+                                  sizeof(support_message) - 5) > 0 &&
+             EVP_DigestSignFinal(copy, signature, &length) > 0;
+        EVP_MD_CTX_free(copy);
+    } else if (ok) {
+        ok = EVP_DigestSign(ctx, signature, &length, support_message,
+                            sizeof(support_message)) > 0;
+    }
+    EVP_MD_CTX_free(ctx);
+    return ok ? length : 0;
+}
+
+static bool verifies(EVP_PKEY *key, const way_to_sign *way,
+                     const unsigned char *signature, size_t length)
+{
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    EVP_PKEY_CTX *key_ctx = NULL;
+    bool ok = EVP_DigestVerifyInit_ex(ctx, &key_ctx, way->digest, NULL, NULL,
+                                      key, NULL) > 0 &&
+              set_way(key_ctx, way) &&
+              EVP_DigestVerify(ctx, signature, length, support_message,
+                               sizeof(support_message)) > 0;
+
+    EVP_MD_CTX_free(ctx);
+    return ok;
+}
+
+static void assert_use(int padding, const char *digest)
+{
+    assert_int_equal(uses, 1);
+    assert_int_equal(last.operation, WARPRSA_USE_SIGN);
+    assert_int_equal(last.padding,
+                     padding == RSA_PKCS1_PADDING       ? WARPRSA_PADDING_PKCS1
+                     : padding == RSA_PKCS1_PSS_PADDING ? WARPRSA_PADDING_PSS
+                                                        : WARPRSA_PADDING_NONE);
+    if (last.padding != WARPRSA_PADDING_NONE)
+        assert_true(EVP_MD_is_a(EVP_get_digestbyname(digest),
+                                warprsa_use_digest_name(last.digest)));
+    uses = 0;
+}
+
+/* The reference signs by this way whenever the key does, by one use each. */
+static void assert_signs(EVP_PKEY *reference, EVP_PKEY *key,
+                         const way_to_sign *way)
+{
+    unsigned char signature[256], hash[EVP_MAX_MD_SIZE];
+    size_t length = sign_message(NULL, key, way, false, signature);
+    size_t hash_length = sizeof(hash);
+
+    ERR_clear_error();
+    vault_key = key;
+    uses = 0;
+    if (length == 0) {
+        assert_int_equal(
+            sign_message(subject, reference, way, false, signature), 0);
+        assert_int_equal(uses, 0);
+        ERR_clear_error();
+        return;
+    }
+    for (int in_parts = 0; in_parts < 2; in_parts++) {
+        length = sign_message(subject, reference, way, in_parts, signature);
+        assert_true(verifies(key, way, signature, length));
+        assert_use(way->padding, way->digest);
+    }
+    assert_int_equal(EVP_Q_digest(NULL, way->digest, NULL, support_message,
+                                  sizeof(support_message), hash, &hash_length),
+                     1);
+    length = sign_hash(subject, reference, way, hash, hash_length, signature);
+    assert_true(verifies(key, way, signature, length));
+    assert_use(way->padding, way->digest);
+    assert_int_equal(ERR_peek_error(), 0);
+}
+
+static const char *const digests[] = {
+    "MD5",        "SHA1",       "RIPEMD160", "SHA224",     "SHA256",
+    "SHA2-256",   "SHA384",     "SHA512",    "SHA512-224", "SHA2-512/256",
+    "SHA3-224",   "SHA3-256",   "SHA3-384",  "SHA3-512",   "MD5-SHA1",
+    "BLAKE2s256", "BLAKE2b512", "SM3",
+};
+
+TEST(signs_by_each_digest)
+{
+    static const int paddings[] = {RSA_PKCS1_PADDING, RSA_PKCS1_PSS_PADDING,
+                                   RSA_X931_PADDING};
+
+    for (size_t i = 0; i < sizeof(digests) / sizeof(digests[0]); i++)
+        for (size_t j = 0; j < 3; j++)
+            assert_signs(rsa_reference, rsa,
+                         &(way_to_sign){.padding = paddings[j],
+                                        .digest = digests[i],
+                                        .salt = RSA_PSS_SALTLEN_DIGEST});
+}
+
+TEST(signs_pss_of_each_kind)
+{
+    static const int salts[] = {RSA_PSS_SALTLEN_DIGEST,
+                                RSA_PSS_SALTLEN_AUTO,
+                                RSA_PSS_SALTLEN_MAX,
+                                0,
+                                1,
+                                20,
+                                500};
+
+    for (size_t i = 0; i < sizeof(salts) / sizeof(salts[0]); i++) {
+        way_to_sign way = {RSA_PKCS1_PSS_PADDING, "SHA256", NULL, salts[i]};
+
+        assert_signs(rsa_reference, rsa, &way);
+        assert_signs(pss_reference, pss, &way);
+        way.mgf1 = "SHA1";
+        assert_signs(rsa_reference, rsa, &way);
+    }
+}
+
+/* Bytes without a digest, and numbers that are padded already. */
+TEST(signs_what_it_is_given)
+{
+    static const int paddings[] = {RSA_PKCS1_PADDING, RSA_NO_PADDING};
+    static const size_t lengths[] = {0, 1, 36, 245, 246, 255, 256, 257};
+    unsigned char input[257], expected[256], signature[256];
+
+    memset(input, 0x5a, sizeof(input));
+    vault_key = rsa;
+    for (size_t i = 0; i < 2; i++)
+        for (size_t j = 0; j < sizeof(lengths) / sizeof(lengths[0]); j++) {
+            const way_to_sign way = {.padding = paddings[i]};
+            size_t length =
+                sign_hash(NULL, rsa, &way, input, lengths[j], expected);
+            unsigned long error = ERR_peek_error();
+
+            ERR_clear_error();
+            assert_int_equal(sign_hash(subject, rsa_reference, &way, input,
+                                       lengths[j], signature),
+                             length);
+            assert_int_equal(ERR_peek_error(), error);
+            ERR_clear_error();
+            assert_memory_equal(signature, expected, length);
+        }
+}
+
+TEST(wrong_hashes_and_rooms)
+{
+    const way_to_sign way = {RSA_PKCS1_PSS_PADDING, "SHA256", NULL, -1};
+    unsigned char hash[32] = {0}, signature[256];
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    size_t length = 0;
+
+    uses = 0;
+    assert_int_equal(
+        sign_hash(subject, rsa_reference, &way, hash, 31, signature), 0);
+    EVP_DigestSignInit_ex(ctx, NULL, "SHA256", subject, NULL, rsa_reference,
+                          NULL);
+    assert_int_equal(EVP_DigestSign(ctx, NULL, &length, hash, 32), 1);
+    assert_int_equal(length, 256);
+    length = 255;
+    assert_int_not_equal(EVP_DigestSign(ctx, signature, &length, hash, 32), 1);
+    assert_int_equal(uses, 0);
+    EVP_MD_CTX_free(ctx);
+    ERR_clear_error();
+}
+
+TEST(nobody_computes)
+{
+    unsigned char signature[256];
+    const way_to_sign way = {RSA_PKCS1_PADDING, "SHA256", NULL, 0};
+
+    away = true;
+    assert_int_equal(sign_message(subject, rsa_reference, &way, 0, signature),
+                     0);
+    away = false;
+    assert_true(
+        raised(WARPRSA_R_DAEMON, "warprsad at /run/warprsa/warprsad.sock"));
+}
+
+/* ---- jobs and children ---- */
+
+typedef struct job {
+    ASYNC_JOB *job;
+    ASYNC_WAIT_CTX *wait_ctx;
+    int padding;
+    unsigned char signature[256];
+    size_t length;
+} job;
+
+static int sign_in_job(void *arg)
+{
+    job *one = *(job **)arg;
+    const way_to_sign way = {one->padding, "SHA256", NULL,
+                             RSA_PSS_SALTLEN_DIGEST};
+
+    one->length =
+        sign_message(subject, rsa_reference, &way, true, one->signature);
+    return 1;
+}
+
+static int step(job *one)
+{
+    int ret = 0;
+
+    return ASYNC_start_job(&one->job, one->wait_ctx, &ret, sign_in_job, &one,
+                           sizeof(one));
+}
+
+/* Signs a number that needs no padding. */
+static size_t sign_number(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
+                          unsigned char signature[256])
+{
+    const way_to_sign way = {.padding = RSA_NO_PADDING};
+    const unsigned char number[256] = {0, 1, 2, 3};
+
+    return sign_hash(libctx, key, &way, number, sizeof(number), signature);
+}
+
+/* Jobs with different paddings pause in turn, and neither they nor what the
+ * thread signs in between takes what another one has told about its padding. */
+TEST(jobs_pause)
+{
+    unsigned char expected[256], signature[256];
+    job jobs[6];
+
+    memset(jobs, 0, sizeof(jobs));
+    vault_key = rsa;
+    pauses = true;
+    for (int i = 0; i < 6; i++) {
+        jobs[i].wait_ctx = ASYNC_WAIT_CTX_new();
+        jobs[i].padding = i % 2 ? RSA_PKCS1_PADDING : RSA_PKCS1_PSS_PADDING;
+        assert_int_equal(step(&jobs[i]), ASYNC_PAUSE);
+        assert_int_equal(sign_number(subject, rsa_reference, signature), 256);
+        assert_int_equal(sign_number(NULL, rsa, expected), 256);
+        assert_memory_equal(signature, expected, sizeof(expected));
+    }
+    for (int i = 0; i < 6; i++) {
+        const way_to_sign way = {jobs[i].padding, "SHA256", NULL,
+                                 RSA_PSS_SALTLEN_DIGEST};
+
+        assert_int_equal(step(&jobs[i]), ASYNC_FINISH);
+        assert_true(verifies(rsa, &way, jobs[i].signature, jobs[i].length));
+        ASYNC_WAIT_CTX_free(jobs[i].wait_ctx);
+    }
+    pauses = false;
+}
+
+TEST(children_sign)
+{
+    int status = -1;
+    pid_t child = 0;
+
+    vault_key = rsa;
+    fflush(NULL);
+    child = fork();
+    if (child == 0)
+        _exit(!signs_right(subject, rsa_reference, rsa));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+RUN_REFERENCE_TESTS()
