@@ -267,7 +267,8 @@ static warprsa_fold_rule rule_of(const folding *f)
     rule.in_integers = fold->in_integers;
     rule.full_first = fold->full_first;
     rule.item_max = fold->item_max;
-    rule.short_max = fold->short_max;
+    if (memory->gpu.capability >= fold->short_capability)
+        rule.short_max = fold->short_max;
     rule.short_share = fold->short_share;
     rule.item_min = named ? 1 : fold->item_min;
     rule.items_max = named ? 0 : fold->items_per_sm_max * memory->gpu.sms;

@@ -34,8 +34,17 @@ bool warprsa_runs_machine_code(uint32_t capability, const uint32_t *of,
     return false;
 }
 
+/* Others of 8.x have 99 KB of shared memory in a block (8.7 has more), where
+ * these have 163 KB and more. All others do hardly any double precision. */
+static bool is_made_for_doubles(uint32_t capability)
+{
+    return capability == 80 || capability == 90 || capability == 100;
+}
+
 bool warprsa_kernel_runs(const warprsa_kernel *kernel, const warprsa_gpu *gpu)
 {
+    if (kernel->needs.fp64 && !is_made_for_doubles(gpu->capability))
+        return false;
     return kernel->needs.capability == 0 ||
            kernel->needs.capability == gpu->capability;
 }

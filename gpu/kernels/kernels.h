@@ -32,8 +32,11 @@ typedef struct warprsa_gpu {
  * nobody has measured (gpu/select/estimate.h). */
 typedef struct warprsa_kernel_needs {
     /* 90: it has instructions of 9.0 that no other GPU has, nor a newer one. 0:
-     * it runs on 8.0 and newer. */
+     * it runs on 8.0 and newer, unless `fp64` says less. */
     uint32_t capability;
+    /* It is for GPUs that are made for double precision: 8.0, 9.0 and 10.0. A
+     * build has code of it for no other. */
+    bool fp64;
     /* For what part of its time, with as many requests as it wants, a unit of a
      * Hopper's SMs is busy: that for double precision, for mma.sync of bytes,
      * and for 32-bit multiplications. Memory, other instructions and waiting
@@ -93,8 +96,9 @@ typedef struct warprsa_kernel {
     const struct warprsa_fold_kernel *fold[WARPRSA_CLASSES];
 } warprsa_kernel;
 
-/* What kernel.cu defines for kernel.c; the second of a kernel that is for 9.0
- * alone and not built without it. */
+/* What kernel.cu defines for kernel.c. OF_SM_90A is for a kernel that is for
+ * 9.0 alone and not built without it. OF_FP64 is for one that is not built
+ * without any of the GPUs made for double precision. */
 #ifdef WARPRSA_HAVE_CUDA
 #define WARPRSA_OF_CUDA(what) what
 #else
@@ -104,6 +108,11 @@ typedef struct warprsa_kernel {
 #define WARPRSA_OF_SM_90A(what) what
 #else
 #define WARPRSA_OF_SM_90A(what) NULL
+#endif
+#ifdef WARPRSA_HAVE_FP64
+#define WARPRSA_OF_FP64(what) what
+#else
+#define WARPRSA_OF_FP64(what) NULL
 #endif
 
 enum {

@@ -107,6 +107,7 @@ extern "C" const warprsa_fold_kernel WARPRSA_OF_BITS(warprsa_fold_kernel_) = {
     .item_min = whole::THREADS / 2 / ITEM_SHARE_MIN,
     .short_max = 0,
     .short_share = 1,
+    .short_capability = 0,
     .items_per_sm = whole::BLOCKS,
     .items_per_sm_max = 0,
     .full_first = false,

@@ -35,6 +35,8 @@ typedef struct warprsa_fold_kernel {
     uint32_t short_max; /* of a short item, which takes short_share of the
                            time of another; 0: none is short */
     double short_share;
+    /* GPUs of an older compute capability have no short items. */
+    uint32_t short_capability;
     uint32_t items_per_sm; /* timed together (warprsa_kernel.at_once) */
     /* Nothing is folded of a batch of more full items, for each SM; 0: no
      * limit. */

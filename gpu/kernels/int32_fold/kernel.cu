@@ -15,6 +15,7 @@ extern "C" const warprsa_fold_kernel
         .item_min = WARPRSA_INT_FOLD_PIECE / 4,
         .short_max = 0,
         .short_share = 1,
+        .short_capability = 0,
         .items_per_sm = warprsa_int_fold_block<LIMBS>::BLOCKS,
         .items_per_sm_max = 0,
         .full_first = true,

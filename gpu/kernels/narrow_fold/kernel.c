@@ -34,15 +34,15 @@ static const warprsa_known_timings known[] = {
 
 const warprsa_kernel warprsa_kernel_narrow_fold = {
     .name = "narrow_fold",
-    .needs = {.capability = 90, .doubles = 0.40, .bytes = 0.20},
+    .needs = {.fp64 = true, .doubles = 0.40, .bytes = 0.20},
     .shares_key = true,
     .growth = WARPRSA_GROWS_EVENLY,
     .at_once = at_once,
     .known = known,
     .fold = {[WARPRSA_CLASS_2048] =
-                 WARPRSA_OF_SM_90A(&warprsa_narrow_fold_kernel_2048),
+                 WARPRSA_OF_FP64(&warprsa_narrow_fold_kernel_2048),
              [WARPRSA_CLASS_3072] =
-                 WARPRSA_OF_SM_90A(&warprsa_narrow_fold_kernel_3072),
+                 WARPRSA_OF_FP64(&warprsa_narrow_fold_kernel_3072),
              [WARPRSA_CLASS_4096] =
-                 WARPRSA_OF_SM_90A(&warprsa_narrow_fold_kernel_4096)},
+                 WARPRSA_OF_FP64(&warprsa_narrow_fold_kernel_4096)},
 };

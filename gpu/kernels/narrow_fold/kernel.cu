@@ -14,6 +14,7 @@ extern "C" const warprsa_fold_kernel
         .short_max = WARPRSA_NARROW_SHORT,
         .short_share = (double)WARPRSA_NARROW_TIME_OF_BOTH /
                        (2 * WARPRSA_NARROW_TIME),
+        .short_capability = 90,
         /* Blocks of the next wave start while others end: two waves together
          * take less than twice one. */
         .items_per_sm = 2 * ITEMS_PER_SM,

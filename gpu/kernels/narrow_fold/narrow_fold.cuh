@@ -86,9 +86,8 @@ warprsa_narrow_clear_parts(const warprsa_fold_batch &launch)
 
     for (uint32_t first = blockIdx.x * THREADS + threadIdx.x - lane;
          first < launch.item_count; first += gridDim.x * THREADS) {
-        const uint32_t shorts = WARPRSA_NARROW_SHORT > 0
-                                    ? warprsa_narrow_count_shorts(launch, first)
-                                    : 0;
+        const uint32_t shorts =
+            SHORT > 0 ? warprsa_narrow_count_shorts(launch, first) : 0;
         warprsa_narrow_item *item =
             warprsa_narrow_scratch(launch, first + lane);
 
@@ -178,19 +177,39 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
+/* What the device's code of the powers was compiled for: blocks of it on an SM
+ * at most, and bytes of shared memory of a block. */
+struct warprsa_narrow_code {
+    uint32_t most, shared;
+};
+
+/* The driver may have compiled code for 8.0 for another GPU, so it is not the
+ * GPU's compute capability that counts. */
+static cudaError_t warprsa_narrow_code_of(warprsa_narrow_code *code)
+{
+    cudaFuncAttributes of;
+    const cudaError_t error =
+        cudaFuncGetAttributes(&of, warprsa_narrow_fold_powers<FEW>);
+
+    if (error == cudaSuccess)
+        *code = of.ptxVersion < 90 ? warprsa_narrow_code{FEW, MATRIX_OF_Q}
+                                   : warprsa_narrow_code{MANY, POWER_SHARED};
+    return error;
+}
+
 /* Queues so many blocks of powers, by the build that has BLOCKS on an SM. */
 template <int BLOCKS>
 static cudaError_t
 warprsa_launch_narrow_powers(const warprsa_fold_batch &launch, uint32_t blocks,
-                             cudaStream_t stream)
+                             uint32_t shared, cudaStream_t stream)
 {
     const cudaError_t error = cudaFuncSetAttribute(
         warprsa_narrow_fold_powers<BLOCKS>,
-        cudaFuncAttributeMaxDynamicSharedMemorySize, POWER_SHARED);
+        cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
 
     if (error == cudaSuccess)
         warprsa_narrow_fold_powers<BLOCKS>
-            <<<blocks, POWER_THREADS, POWER_SHARED, stream>>>(launch);
+            <<<blocks, POWER_THREADS, shared, stream>>>(launch);
     return error;
 }
 
@@ -205,14 +224,20 @@ static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch &launch,
         most < launch.batch.count ? most : launch.batch.count;
     const uint32_t blocks = (requests + WARPS - 1) / WARPS;
     const size_t exchange = WARPS * EXCHANGE * sizeof(double);
-    const uint32_t powers = warprsa_narrow_power_blocks(2 * items, sms, MANY);
-    cudaError_t error;
+    warprsa_narrow_code code;
+    cudaError_t error = warprsa_narrow_code_of(&code);
+    uint32_t powers;
 
+    if (error != cudaSuccess)
+        return error;
+    powers = warprsa_narrow_power_blocks(2 * items, sms, code.most);
     warprsa_narrow_fold_begin<<<blocks + warprsa_narrow_maker_blocks(items),
                                 THREADS, exchange, stream>>>(launch);
     error = powers <= FEW * sms
-                ? warprsa_launch_narrow_powers<FEW>(launch, powers, stream)
-                : warprsa_launch_narrow_powers<MANY>(launch, powers, stream);
+                ? warprsa_launch_narrow_powers<FEW>(launch, powers, code.shared,
+                                                    stream)
+                : warprsa_launch_narrow_powers<MANY>(launch, powers,
+                                                     code.shared, stream);
     if (error != cudaSuccess)
         return error;
     warprsa_narrow_fold_finish<<<blocks, THREADS, exchange, stream>>>(launch);

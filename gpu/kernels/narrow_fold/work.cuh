@@ -39,8 +39,14 @@ struct warprsa_narrow_work {
 static constexpr uint32_t WORK = (WARPRSA_NARROW_SHARED + 15) / 16 * 16;
 static constexpr uint32_t START =
     WORK + (sizeof(warprsa_narrow_work) + 15) / 16 * 16;
-/* Requests of a short item (parts.h); 0: none is short. */
+/* Requests of a short item (parts.h); 0: none is short. Code for 8.0 has no
+ * short items: a block has 163 KB of shared memory at most on such a GPU, too
+ * little for a second matrix. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+static constexpr uint32_t SHORT = 0;
+#else
 static constexpr uint32_t SHORT = WARPRSA_NARROW_SHORT;
+#endif
 /* Behind that the matrix of q in a block of both primes. */
 static constexpr uint32_t MATRIX_OF_Q =
     START + WARPRSA_NARROW_NUMBERS * WARPRSA_NARROW_LANES * 16 * ROUNDS;
@@ -190,7 +196,8 @@ warprsa_narrow_first_work(const warprsa_fold_batch &launch)
             atomicAdd(&warprsa_narrow_scratch(launch, 0)->blocks_started, 1u);
         warprsa_narrow_line line = warprsa_narrow_line_of(launch, false);
 
-        warprsa_narrow_choose_both(&line, launch.all_items, blocks);
+        if (SHORT > 0)
+            warprsa_narrow_choose_both(&line, launch.all_items, blocks);
         warprsa_narrow_current()->short_items_have_both = line.both;
         warprsa_narrow_put_left(
             warprsa_narrow_share_of(&line, blocks, blocks - 1 - block));

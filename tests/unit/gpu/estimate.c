@@ -26,7 +26,7 @@ static const struct {
 } cards[] = {
     {"A100",
      {108, 80, 2, 1410 * MHZ, 40 * MIB},
-     WIDE "int32_fold ",
+     WIDE "narrow_fold int32_fold ",
      "thread",
      "int32_fold"},
     {"H100", {132, 90, 2, 1980 * MHZ, 50 * MIB}, WIDE FOLDS, "thread", "fold"},
@@ -43,7 +43,7 @@ static const struct {
      "int32_fold"},
     {"B200",
      {148, 100, 2, 1965 * MHZ, 126 * MIB},
-     WIDE "int32_fold ",
+     WIDE "narrow_fold int32_fold ",
      "thread",
      "int32_fold"},
     {"B300", {148, 103, 64, 1965 * MHZ, 126 * MIB}, "int32 ", "int32", "int32"},
@@ -248,6 +248,34 @@ TEST(estimates_follow_the_attributes)
     /* A kernel for 9.0 alone runs nowhere else. */
     assert_true(
         warprsa_estimate(&warprsa_kernel_fold, &gpu, WARPRSA_CLASS_2048) == 0);
+}
+
+/* "narrow_fold" runs where a block may have its shared memory and double
+ * precision is not rare, whatever CUDA says of that: on no other GPU is there
+ * code of it, even if a configuration names it. */
+TEST(narrow_fold_is_for_double_precision)
+{
+    static const struct {
+        uint32_t capability;
+        bool runs;
+    } gpus[] = {
+        {80, true},   {86, false},  {87, false},  {89, false},
+        {90, true},   {100, true},  {103, false}, {110, false},
+        {120, false}, {121, false}, {140, false},
+    };
+    const warprsa_kernel *kernel = &warprsa_kernel_narrow_fold;
+
+    for (size_t i = 0; i < sizeof(gpus) / sizeof(gpus[0]); i++) {
+        const warprsa_gpu gpu = {100, gpus[i].capability, 2, 1000 * MHZ, 0};
+
+        assert_int_equal(warprsa_kernel_runs(kernel, &gpu), gpus[i].runs);
+        if (!gpus[i].runs)
+            assert_false(warprsa_kernel_suits(kernel, &gpu, false));
+    }
+    /* Half the double precision of a Hopper's SM does not make it half as
+     * fast: that is busy for two fifths of the time. */
+    assert_true(warprsa_slowdown(kernel, &cards[0].gpu) > 1.4);
+    assert_true(warprsa_slowdown(kernel, &cards[0].gpu) < 1.5);
 }
 
 TEST(machine_code_is_for_its_generation)

@@ -6,6 +6,7 @@
  */
 #include "tests/unit/support/unit_test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +14,9 @@
 #include "gpu/engine.h"
 #include "gpu/kernels/fold_common/fold_kernel.h"
 #include "gpu/kernels/thread/thread_block.h"
+#include "gpu/select/calibration.h"
 #include "gpu/select/candidates.h"
+#include "gpu/select/estimate.h"
 
 TEST(first_takes_everything)
 {
@@ -84,6 +87,61 @@ TEST(table_is_of_these_kernels)
     }
 }
 
+/* A card of which there are no timings. Its batches take as long as the H200's,
+ * by the card's SMs, clock and slowdown. Without timings of the H200 they take
+ * as long as the estimate says, and no less than a quarter of a wave. */
+static bool run_on_card(void *arg, warprsa_size_class size,
+                        const warprsa_kernel *kernel, size_t count, double *ms)
+{
+    static const double h200_sms = 132, h200_khz = 1980000;
+    const warprsa_gpu *gpu = arg;
+    const uint32_t quarter = kernel->at_once(size) * gpu->sms / 4;
+    warprsa_kernel_timings h200;
+    const warprsa_kernel_timing *timing;
+
+    assert_true(warprsa_kernel_timings_known("NVIDIA H200", &h200));
+    timing = warprsa_kernel_timing_of(&h200, size, kernel);
+    if (timing != NULL)
+        *ms = warprsa_predict_ms(
+                  timing, (size_t)ceil((double)count * h200_sms / gpu->sms)) *
+              warprsa_slowdown(kernel, gpu) * h200_khz / gpu->clock_khz;
+    else
+        *ms = 1e3 * (double)(count > quarter ? count : quarter) /
+              warprsa_estimate(kernel, gpu, size);
+    return true;
+}
+
+/* A kernel that is not measured is not chosen, so there must be time for all.
+ * The A100 wants the longest, 3.6 s: it has most kernels to choose from. */
+TEST(calibration_has_time_for_each_card)
+{
+    static const struct {
+        const char *name;
+        warprsa_gpu gpu;
+    } cards[] = {
+        {"A100", {108, 80, 2, 1410000, 0}},
+        {"A10", {72, 86, 64, 1695000, 0}},
+        {"L4", {58, 89, 64, 2040000, 0}},
+        {"RTX 4090", {128, 89, 64, 2520000, 0}},
+        {"B200", {148, 100, 2, 1965000, 0}},
+        {"B300", {148, 103, 64, 1965000, 0}},
+        {"RTX 5090", {170, 120, 64, 2407000, 0}},
+    };
+
+    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++) {
+        warprsa_gpu gpu = cards[i].gpu;
+        const bool int32_keys =
+            warprsa_prefers_int32_keys(warprsa_all_kernels(), &gpu);
+        warprsa_kernel_timings candidates, timings;
+
+        warprsa_candidates(&candidates, &gpu, int32_keys);
+        assert_true(candidates.count > 0);
+        if (!warprsa_calibrate(&timings, &candidates, 8192, run_on_card, &gpu))
+            fail_msg("%s: %zu rows of %zu, and no time left", cards[i].name,
+                     timings.count, candidates.count);
+    }
+}
+
 /* A batch that is a multiple of the granularity has full items, or full parts
  * of them, of each fold. */
 TEST(folds_have_the_granularity)
@@ -101,11 +159,14 @@ TEST(folds_have_the_granularity)
                         fold->item_max % granularity == 0);
             folds++;
         }
-    /* "int32_fold", of RSA-2048 to RSA-4096, and the two for 9.0 unless they
-     * are not built. */
-    assert_int_equal(folds, warprsa_kernel_fold.fold[WARPRSA_CLASS_2048] == NULL
-                                ? 3
-                                : 3 * 3);
+    /* "int32_fold", of RSA-2048 to RSA-4096, and the two for few GPUs unless
+     * they are not built. One for 9.0 is not without the other. */
+    if (warprsa_kernel_fold.fold[WARPRSA_CLASS_2048] != NULL)
+        assert_non_null(warprsa_kernel_narrow_fold.fold[WARPRSA_CLASS_2048]);
+    assert_int_equal(
+        folds,
+        3 + 3 * (warprsa_kernel_fold.fold[WARPRSA_CLASS_2048] != NULL) +
+            3 * (warprsa_kernel_narrow_fold.fold[WARPRSA_CLASS_2048] != NULL));
 }
 
 /* Blocks of the kernel "thread" are as small as let all of them run at once,
