@@ -27,6 +27,7 @@ typedef struct stream_state {
     warprsa_task *tasks;
     uint32_t *keys;
     size_t count;
+    unsigned number; /* of the batch, from 1 */
 } stream_state;
 
 struct warprsa_device {
@@ -350,7 +351,7 @@ static warprsa_status fake_start(warprsa_device *device, unsigned stream,
             fake.log[fake.batches].device = device->config.ordinal;
             fake.log[fake.batches].stream = stream;
         }
-        fake.batches++;
+        s->number = ++fake.batches;
         fake.running++;
         fake.hold |= fake.batches == fake.hold_at;
     }
@@ -398,7 +399,8 @@ static warprsa_status fake_wait(warprsa_device *device, unsigned stream,
     until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&fake.lock);
-    while (fake.hold && s->busy && !device->lost && status == WARPRSA_OK) {
+    while (fake.hold && s->busy && s->number != fake.let_end && !device->lost &&
+           status == WARPRSA_OK) {
         if (fake.overdue > 0 && !s->forgotten) {
             fake.overdue--;
             changed();

@@ -33,6 +33,7 @@ typedef struct fake_engine {
     warprsa_status load_status; /* of every load_key() */
     bool hold;                  /* batches don't end */
     unsigned hold_at;           /* the start of this batch, from 1, sets it */
+    unsigned let_end;           /* this batch, from 1, ends although held */
     unsigned slow_starts;       /* next starts that sleep for 5 ms */
     unsigned overdue;           /* next batches held that miss their deadline */
     unsigned start_failures;    /* next starts that fail with start_status */
