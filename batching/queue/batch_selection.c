@@ -106,6 +106,17 @@ static void claim(warprsa_batch *batch, uint32_t slot)
     }
 }
 
+/* How many requests the batch may have, of which the class is chosen. */
+static uint32_t most_of(const warprsa_batch *batch, warprsa_batch_limit limit)
+{
+    warprsa_queue_device *device = batch->device;
+    const uint32_t room = warprsa_engine_batch_max(device->from->engine,
+                                                   batch->room, batch->size);
+    const uint32_t most = limit(device->queue, device->number, batch->size);
+
+    return most < room ? most : room;
+}
+
 /* Takes requests in the order of their arrival, up to `most`. */
 static void take_by_age(warprsa_batch *batch, size_t most,
                         warprsa_request_chain *abandoned)
@@ -226,8 +237,7 @@ static bool take_in_turn(warprsa_batch *batch, warprsa_class_set classes,
     turn = next_turn(device, classes, &from);
     if (turn != NULL) {
         batch->size = warprsa_turn_class(from, turn, classes);
-        gather(batch, limit(queue, device->number, batch->size),
-               &taken->abandoned);
+        gather(batch, most_of(batch, limit), &taken->abandoned);
     }
     pthread_mutex_unlock(&queue->backlog.turns_lock);
     pthread_mutex_unlock(&device->residency_lock);
@@ -257,7 +267,6 @@ bool warprsa_take_batch(warprsa_batch *batch, warprsa_class_set classes,
         return take_in_turn(batch, classes, limit, taken);
     if (!oldest_class(device, classes, &batch->size, &since_ns))
         return false;
-    take_by_age(batch, limit(queue, device->number, batch->size),
-                &taken->abandoned);
+    take_by_age(batch, most_of(batch, limit), &taken->abandoned);
     return true;
 }
