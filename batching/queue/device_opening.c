@@ -98,6 +98,7 @@ warprsa_status warprsa_device_open(warprsa_queue_device *device,
     warprsa_device_config wanted = {
         .ordinal = device->ordinal,
         .streams = device->from->streams,
+        .first_streams = warprsa_first_streams(device->from),
         .batch_max = device->from->batch_max,
         .keys_max = config->keys_max,
         .calibration_file = config->calibration_file,

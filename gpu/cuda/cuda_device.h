@@ -21,7 +21,8 @@
 
 /* One stream and the batch that it computes. One thread at a time. */
 typedef struct warprsa_cuda_stream {
-    cudaStream_t stream;
+    cudaStream_t stream; /* NULL: it has not been made */
+    unsigned batch_max;  /* that it has memory for */
     warprsa_batch_memory memory;
     warprsa_task *tasks; /* of the batch under way; NULL if given up */
     size_t count;        /* of the batch under way, 0 if idle */
