@@ -211,12 +211,12 @@ typedef struct warprsa_engine {
 
     /*
      * Opens a device, allocates everything that batches of its first streams
-     * need, and of the others if there is memory, and runs the known-answer test
-     * on each of the first ones, of every size class but the large ones: their test is run before the first batch of
-     * such a class. Only a device that passes is returned; the caller closes
-     * it. *device is NULL on failure. `config` is copied; what its pointers
-     * point to must live until close(). May take seconds, so no thread that a
-     * request waits for should call it.
+     * need, and of the others if there is memory. Runs the known-answer test on
+     * each of the first ones, of every size class but the large ones: their
+     * test is run before the first batch of such a class. Only a device that
+     * passes is returned; the caller closes it. *device is NULL on failure.
+     * `config` is copied; what its pointers point to must live until close().
+     * May take seconds, so no thread that a request waits for should call it.
      */
     warprsa_status (*open)(const warprsa_device_config *config,
                            warprsa_device **device, char *why, size_t why_size);
