@@ -44,16 +44,32 @@ echo "kernel fold: suits 0 4000000 2 1"
 echo "kernel int32: left out 9 9 9 9"
 END
 program kernel_rate <<'END'
+touch "$(dirname "$0")/ran"
 for option; do
     case $option in
     --kernels=*) [ "$option" = --kernels=thread,fold ] || exit 1 ;;
     --csv=*) file=${option#--csv=} ;;
     esac
 done
-echo kernel,keys,bits,batch,kernel_ms,operations_per_s,clock_mhz,checked >"$file"
-echo '"paper, baseline",16,2048,50688,37.7,1341990,1976,32' >>"$file"
-echo '"paper",16,2048,1,3.3,300,1976,2' >>"$file"
-echo '"fold",1,2048,50688,20.2252,2506186,1975,32' >>"$file"
+cp "$(dirname "$0")/rates.csv" "$file"
+END
+# As kernel_rate writes it: its own names of the columns, and rows of an H100,
+# with a comma in the card's name.
+{
+    sed -n '/rate_csv_header\[\] =/,/;/s/.*"\(.*\)".*/\1/p' \
+        bench/programs/rate_row.c | tr -d '\n' | sed 's/\\n/\n/'
+    sed 's/^/"NVIDIA Test, 1",/' <<'END'
+"paper, baseline",16,direct,2048,50688,37.7000,37.6000,37.8000,,,,1341990,,2683980,95.20,0.8000,1.0000,1.0000,64,0,0,128,1584,12,1,1976,32
+"paper",16,direct,2048,1,3.3000,3.3000,3.3000,,,,300,,600,9.00,0.1000,0.0002,1.0000,64,0,0,128,1,12,1,1976,2
+"fold",1,scan,2048,50688,20.2252,20.1000,20.3000,21.0000,20.9000,21.1000,2506186,2413714,5012372,51.00,0.5000,1.8675,,168,0,100000,384,264,12,1,1975,32
+END
+} >"$programs/rates.csv"
+columns=$(head -n 1 "$programs/rates.csv" | tr -cd , | wc -c)
+[ "$columns" -gt 20 ] || fail "no columns in bench/programs/rate_row.c"
+python3 - "$programs/rates.csv" <<'END' || fail "rows do not have the columns"
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1])))
+sys.exit(any(len(row) != len(rows[0]) for row in rows))
 END
 report 0
 [ "$(grep -c '^```$' <<<"$said")" -eq 2 ] || fail "no block: $said"
@@ -63,6 +79,20 @@ says "paper, baseline"
 grep -qE "fold +1 +50,688 +20.23 +2,506,186 +4,000,000 +1975" <<<"$said" ||
     fail "no row of fold: $said"
 says "66 results were compared"
+
+# The options are some that kernel_rate has.
+for option in bits batches keys runs checks csv kernels; do
+    grep -q "{\"$option\", required_argument" bench/programs/rate_options.c ||
+        fail "kernel_rate has no --$option"
+done
+
+# Without a revision nothing is measured.
+program git <<<'exit 1'
+rm "$programs/ran" # the control: it ran above
+PATH=$programs:$PATH WARPRSA_BENCH_REVISION='' report 1
+says "set WARPRSA_BENCH_REVISION"
+[ ! -e "$programs/ran" ] || fail "it measured without a revision"
+rm "$programs/git"
 
 # What was measured before a failure is shown.
 cat >>"$programs/kernel_rate" <<<'echo "kernel_rate: a result is wrong" >&2; exit 1'
