@@ -119,6 +119,7 @@ static cudaError_t make_stream(warprsa_device *device, unsigned stream,
     cudaError_t error =
         cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
 
+    s->memory.table.budget = &device->tables;
     if (error == cudaSuccess)
         error = warprsa_batch_memory_new(&s->memory, config->batch_max, share,
                                          device->kernel, device->key_folds,
@@ -154,7 +155,8 @@ static warprsa_status cuda_add_stream(warprsa_device *device, unsigned stream)
 }
 
 /* Makes the streams that a device begins with: all that there is memory for,
- * and one at least. */
+ * and one at least. As many longest batches as these can be computed at the
+ * same time without waiting for tables. */
 static cudaError_t make_first_streams(warprsa_device *device)
 {
     const warprsa_device_config *config = &device->config;
@@ -167,6 +169,7 @@ static cudaError_t make_first_streams(warprsa_device *device)
         if (error == cudaErrorMemoryAllocation && i > 0 &&
             config->first_streams != 0)
             return cudaSuccess;
+        device->tables.most = first * device->streams[0].memory.table.most;
     }
     return error;
 }
