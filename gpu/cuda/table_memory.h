@@ -30,7 +30,8 @@ typedef struct warprsa_table_memory {
 } warprsa_table_memory;
 
 /* Allocates `bytes` bytes on the current device, which the budget always has.
- * The owner has set `most` and `budget` and zeroed the rest. warprsa_table_memory_free() follows a failure, too. */
+ * The owner has set `most` and `budget` and zeroed the rest.
+ * warprsa_table_memory_free() follows a failure, too. */
 cudaError_t warprsa_table_memory_new(warprsa_table_memory *table, size_t bytes);
 
 /*
