@@ -36,7 +36,7 @@ enum {
     WARPRSA_IFMA_LANES = 8,
     WARPRSA_STREAMS_MAX = 256,
     WARPRSA_GPU_STREAMS_MAX = 32, /* CUDA has no more hardware queues */
-    /* A stream behind the first ones has memory for one part in so many of
+    /* A stream that add_stream() makes has memory for one part in so many of
      * batch_max. Many batches are under way then, so each has few of what there
      * is. */
     WARPRSA_ADDED_STREAM_SHARE = 4,
@@ -138,10 +138,9 @@ typedef enum warprsa_traffic {
 typedef struct warprsa_device_config {
     unsigned ordinal; /* index of the device, 0 .. count() - 1 */
     unsigned streams; /* batches under way at a time, 1..STREAMS_MAX */
-    /* The streams from this number on are for shorter batches
-     * (warprsa_added_batch_max()). open() makes as many as there is memory for,
-     * and add_stream() what it has left out. 0: open() makes all, for the
-     * longest batches, or fails. For an engine that has add_stream(). */
+    /* open() makes the streams below this number, as far as there is memory,
+     * and add_stream() makes the others, for shorter batches. 0: open() makes
+     * all. For an engine that has add_stream(). */
     unsigned first_streams;
     unsigned batch_max; /* tasks in a batch at most, >= 1 */
     unsigned keys_max;  /* keys loaded at a time at most, >= 1 */
@@ -211,12 +210,12 @@ typedef struct warprsa_engine {
 
     /*
      * Opens a device, allocates everything that batches of its first streams
-     * need, and of the others if there is memory. Runs the known-answer test on
-     * each of the first ones, of every size class but the large ones: their
-     * test is run before the first batch of such a class. Only a device that
-     * passes is returned; the caller closes it. *device is NULL on failure.
-     * `config` is copied; what its pointers point to must live until close().
-     * May take seconds, so no thread that a request waits for should call it.
+     * need, and runs the known-answer test on each of these, of every size
+     * class but the large ones: their test is run before the first batch of
+     * such a class. Only a device that passes is returned; the caller closes
+     * it. *device is NULL on failure. `config` is copied; what its pointers
+     * point to must live until close(). May take seconds, so no thread that a
+     * request waits for should call it.
      */
     warprsa_status (*open)(const warprsa_device_config *config,
                            warprsa_device **device, char *why, size_t why_size);
@@ -225,7 +224,8 @@ typedef struct warprsa_engine {
      * that is there it makes nothing. WARPRSA_NO_MEMORY: there is too little
      * memory, nothing is left of the stream, and the others go on. There is no
      * known-answer test: the device has passed it, and the check of each result
-     * covers this memory. By the stream's thread. NULL: open() makes all. */
+     * covers this memory. One thread at a time for each stream. NULL: open()
+     * makes all. */
     warprsa_status (*add_stream)(warprsa_device *device, unsigned stream);
 
     /* Wipes all keys and staging memory, on the host and on the device, and
@@ -259,7 +259,7 @@ typedef struct warprsa_engine {
     /*
      * Starts a batch of 1..warprsa_engine_batch_max() tasks, whose keys are all
      * of one size class that the engine takes, on an idle stream that is there.
-     * On one behind the first streams it has no more tasks than
+     * On one that add_stream() makes it has no more tasks than
      * warprsa_added_batch_max() of batch_max allows. Returns
      * without waiting for the result, except for the engines on the CPU, which
      * compute here. On failure the stream stays idle. One thread at a time for
@@ -316,7 +316,7 @@ static inline unsigned warprsa_engine_batch_max(const warprsa_engine *engine,
                : batch_max;
 }
 
-/* The batch_max of a stream behind the first ones. A pure function. */
+/* The batch_max of a stream that add_stream() makes. A pure function. */
 static inline unsigned warprsa_added_batch_max(unsigned batch_max)
 {
     return (batch_max + WARPRSA_ADDED_STREAM_SHARE - 1) /

@@ -52,6 +52,7 @@ struct warprsa_device {
     uint8_t *key_folds; /* warprsa_fold_accepts_key() */
     uint32_t capacity;
     _Atomic size_t under_way[WARPRSA_CLASSES]; /* requests, on all streams */
+    warprsa_table_budget tables;               /* of all streams */
     cudaStream_t key_stream;
     warprsa_known_answer test;
     warprsa_cuda_stream streams[WARPRSA_STREAMS_MAX];

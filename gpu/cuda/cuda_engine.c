@@ -119,6 +119,7 @@ static cudaError_t make_stream(warprsa_device *device, unsigned stream,
     cudaError_t error =
         cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
 
+    s->memory.table.budget = &device->tables;
     if (error == cudaSuccess)
         error = warprsa_batch_memory_new(&s->memory, config->batch_max, share,
                                          device->kernel, device->key_folds,
@@ -136,14 +137,6 @@ static cudaError_t make_stream(warprsa_device *device, unsigned stream,
     return cudaSuccess;
 }
 
-/* A stream behind the first ones has shorter batches (engine.h). */
-static unsigned share_of(const warprsa_device *device, unsigned stream)
-{
-    const unsigned first = device->config.first_streams;
-
-    return first == 0 || stream < first ? 1 : WARPRSA_ADDED_STREAM_SHARE;
-}
-
 static warprsa_status cuda_add_stream(warprsa_device *device, unsigned stream)
 {
     cudaError_t error;
@@ -152,26 +145,31 @@ static warprsa_status cuda_add_stream(warprsa_device *device, unsigned stream)
         return WARPRSA_OK;
     error = cudaSetDevice((int)device->config.ordinal);
     if (error == cudaSuccess)
-        error = make_stream(device, stream, share_of(device, stream));
+        error = make_stream(device, stream,
+                            stream < device->config.first_streams
+                                ? 1
+                                : WARPRSA_ADDED_STREAM_SHARE);
     return error == cudaErrorMemoryAllocation
                ? WARPRSA_NO_MEMORY
                : warprsa_cuda_status(device, "another stream", error);
 }
 
-/* Makes all streams that there is memory for, and one at least. Not when they
- * are first needed: CUDA allocates memory while nothing computes, so the device
- * would finish its batches and begin none, for some tens of milliseconds with
- * RSA-4096, for each stream. */
-static cudaError_t make_streams(warprsa_device *device)
+/* Makes the streams that a device begins with: all that there is memory for,
+ * and one at least. As many longest batches as these can be computed at the
+ * same time without waiting for tables. */
+static cudaError_t make_first_streams(warprsa_device *device)
 {
     const warprsa_device_config *config = &device->config;
+    const unsigned first =
+        config->first_streams != 0 ? config->first_streams : config->streams;
     cudaError_t error = cudaSuccess;
 
-    for (unsigned i = 0; error == cudaSuccess && i < config->streams; i++) {
-        error = make_stream(device, i, share_of(device, i));
+    for (unsigned i = 0; error == cudaSuccess && i < first; i++) {
+        error = make_stream(device, i, 1);
         if (error == cudaErrorMemoryAllocation && i > 0 &&
             config->first_streams != 0)
             return cudaSuccess;
+        device->tables.most = first * device->streams[0].memory.table.most;
     }
     return error;
 }
@@ -264,7 +262,7 @@ static cudaError_t allocate(warprsa_device *device)
     if (error == cudaSuccess)
         error = cudaStreamCreateWithFlags(&device->key_stream,
                                           cudaStreamNonBlocking);
-    return error == cudaSuccess ? make_streams(device) : error;
+    return error == cudaSuccess ? make_first_streams(device) : error;
 }
 
 /* The kernels for requests of one key are tested with one, where they are
@@ -325,7 +323,7 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
         *what = "known-answer test";
     for (unsigned i = 0; status == WARPRSA_OK && i < device->config.streams;
          i++)
-        if (device->streams[i].stream != NULL && share_of(device, i) == 1)
+        if (device->streams[i].stream != NULL)
             status = cuda_self_test(device, i);
     return status == WARPRSA_OK ? test_folds(device, 0) : status;
 }

@@ -103,6 +103,7 @@ static void begin(subject *s)
         s->queue, fake_submit_many(s->queue, s->key, WARPRSA_CLASS_2048, 1, 1),
         1);
     wait_for_idle(s);
+    FAKE_SET(added, 0);
     FAKE_SET(batches, 0);
     FAKE_SET(hold, true);
 }
@@ -154,7 +155,9 @@ static unsigned threads_of(const subject *s)
     return threads;
 }
 
-/* One worker stays idle, so no thread is started and no stream added. */
+/* A device has all streams when it is opened, and as many threads as it has
+ * first ones. While one worker stays idle, no thread is started, which would
+ * ask for its stream. */
 TEST_IN(few_requests_use_few_streams, reset, NULL)
 {
     subject s;
