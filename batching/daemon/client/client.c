@@ -26,6 +26,7 @@ warprsa_client *warprsa_client_open(const warprsa_client_config *config)
     atomic_init(&client->references, 1);
     client->config = *config;
     client->pause_ms = WARPRSA_CLIENT_RETRY_MIN_MS;
+    TAILQ_INIT(&client->named);
     if (pthread_mutex_init(&client->lock, NULL) == 0) {
         if (pthread_mutex_init(&client->connect_lock, NULL) == 0)
             return client;

@@ -89,23 +89,66 @@ warprsa_client_vault_key(warprsa_client *client,
                 NULL);
 }
 
-/* With the lock held: tells the daemon to wipe a key. If the message can't be
- * sent, the key's number stays taken. */
-static void send_key_free(warprsa_client *client,
-                          const warprsa_backend_key *key)
+/* With the lock held: tells the daemon to wipe a key, and frees its number.
+ * False: the message can't be sent now, and the number stays taken. */
+static bool send_key_free(warprsa_client *client, warprsa_connection *c,
+                          warprsa_backend_key *key)
 {
-    warprsa_connection *c = client->connection;
-
-    if (c == NULL || key->serial != c->serial)
-        return;
     c->message.type = WARPRSA_SHM_KEY_FREE;
     c->message.number = key->number;
     c->message.generation = key->generation;
-    if (warprsa_connection_send(c)) {
-        warprsa_connection_notify_message(c);
-        warprsa_id_pool_release(&c->free_keys, key->number);
-        warprsa_count(&client->config.counters->keys_wiped, 1);
+    if (!warprsa_connection_send(c))
+        return false;
+    warprsa_connection_notify_message(c);
+    warprsa_id_pool_release(&c->free_keys, key->number);
+    warprsa_count(&client->config.counters->keys_wiped, 1);
+    key->serial = 0;
+    return true;
+}
+
+static void unname(warprsa_client *client, warprsa_backend_key *key)
+{
+    if (key->is_named)
+        TAILQ_REMOVE(&client->named, key, named);
+    key->is_named = false;
+}
+
+/* With the lock held: notes that a key of the vault is used now. */
+static void name(warprsa_client *client, warprsa_backend_key *key)
+{
+    if (!key->of_vault)
+        return;
+    unname(client, key);
+    TAILQ_INSERT_TAIL(&client->named, key, named);
+    key->is_named = true;
+}
+
+/* With the lock held: takes the number of the vault's key that was used longest
+ * ago. The daemon still answers uses under way with it, but for those that it
+ * has not read yet: it refuses these, and they are submitted again. */
+static bool take_a_number(warprsa_client *client, warprsa_connection *c)
+{
+    warprsa_backend_key *key;
+
+    while ((key = TAILQ_FIRST(&client->named)) != NULL) {
+        const bool has_number = key->serial == c->serial;
+
+        if (has_number && !send_key_free(client, c, key))
+            return false;
+        unname(client, key);
+        if (has_number)
+            return true;
     }
+    return false;
+}
+
+/* With the lock held: a number for a key. False: there is none now. */
+static bool acquire_number(warprsa_client *client, warprsa_connection *c,
+                           const warprsa_backend_key *key, uint32_t *number)
+{
+    return warprsa_id_pool_acquire(&c->free_keys, number) ||
+           (key->of_vault && take_a_number(client, c) &&
+            warprsa_id_pool_acquire(&c->free_keys, number));
 }
 
 void warprsa_client_key_release(warprsa_backend_key *key)
@@ -116,8 +159,12 @@ void warprsa_client_key_release(warprsa_backend_key *key)
     pthread_mutex_lock(&client->lock);
     last = --key->references == 0;
     if (last) {
+        warprsa_connection *c = client->connection;
+
         LIST_REMOVE(key, link);
-        send_key_free(client, key);
+        unname(client, key);
+        if (c != NULL && key->serial == c->serial)
+            (void)send_key_free(client, c, key);
         atomic_fetch_sub(&client->config.counters->keys, 1);
     }
     pthread_mutex_unlock(&client->lock);
@@ -139,12 +186,16 @@ bool warprsa_client_upload(warprsa_client *client, warprsa_connection *c,
                            warprsa_backend_key *key)
 {
     warprsa_shm_message *message = &c->message;
+    uint32_t number = 0;
     bool sent;
 
-    if (key->serial == c->serial)
+    if (key->serial == c->serial) {
+        name(client, key);
         return true;
-    if (!warprsa_id_pool_acquire(&c->free_keys, &message->number))
+    }
+    if (!acquire_number(client, c, key, &number))
         return false;
+    message->number = number;
     message->type = key->of_vault ? WARPRSA_SHM_KEY_USE : WARPRSA_SHM_KEY;
     message->generation = ++c->key_generation[message->number];
     if (key->of_vault)
@@ -160,6 +211,7 @@ bool warprsa_client_upload(warprsa_client *client, warprsa_connection *c,
     key->number = message->number;
     key->generation = c->key_generation[key->number];
     key->serial = c->serial;
+    name(client, key);
     warprsa_count(&client->config.counters->keys_loaded, 1);
     return true;
 }

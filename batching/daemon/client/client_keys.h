@@ -19,6 +19,8 @@ struct warprsa_backend_key {
     warprsa_size_class size;
     uint32_t serial; /* of the connection it was sent over; 0: none */
     uint32_t number, generation; /* on that connection */
+    bool is_named;               /* it is in the client's list */
+    TAILQ_ENTRY(warprsa_backend_key) named;
     uint32_t modulus_bytes;
     bool of_vault; /* `id` is its SHA-256 of SubjectPublicKeyInfo, and `key`
                       is empty */
@@ -35,6 +37,8 @@ void warprsa_client_key_release(warprsa_backend_key *key);
 void warprsa_client_key_abandon(warprsa_backend_key *key);
 
 /* With the lock held: sends the key to the daemon unless the daemon has it.
+ * Where the client has as many keys as it may have, a key of the vault takes
+ * the place of the one used longest ago, which is named again at its next use.
  * False: it can't be sent now. */
 bool warprsa_client_upload(warprsa_client *client,
                            warprsa_connection *connection,

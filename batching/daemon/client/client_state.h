@@ -20,6 +20,7 @@ enum {
 
 /* client_keys.h has the keys. */
 LIST_HEAD(warprsa_backend_key_list, warprsa_backend_key);
+TAILQ_HEAD(warprsa_named_keys, warprsa_backend_key);
 
 typedef struct warprsa_client {
     _Atomic uint32_t references; /* the opener's, each key's, each notifier's */
@@ -30,6 +31,9 @@ typedef struct warprsa_client {
     bool closed;
     char trouble[WARPRSA_COUNTERS_TEXT]; /* why there is no connection */
     uint32_t generations;                /* of slots, handed out so far */
+    /* Keys of the vault that have a number on a connection, maybe an earlier
+     * one; that used longest ago first. */
+    struct warprsa_named_keys named;
     struct warprsa_backend_key_list bucket[WARPRSA_CLIENT_BUCKETS];
 
     /* As last published: the connection's state, and whether the daemon

@@ -115,6 +115,9 @@ static void fill(const warprsa_connection *c, const warprsa_client_use *use,
     request->notifier = notifier;
     request->notifier_generation = c->notifier_generation[notifier];
     request->bytes = 0;
+    /* What stays if the daemon does not know the key's number: another thread
+     * may have taken it away. */
+    c->shm.slot[use->ticket.slot].use_answer = WARPRSA_USE_LATER;
     to->header = *use->header;
     memcpy(to->number, use->input, use->header->input_bytes);
 }

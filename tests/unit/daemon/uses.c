@@ -128,6 +128,44 @@ TEST_IN(a_key_that_the_vault_has_not, begin, end)
     done(KEY, &sign_pss);
 }
 
+/* A program may have more keys than a session: all of them serve in turn. */
+TEST_IN(more_keys_than_numbers, begin, end)
+{
+    warprsa_backend_key *keys[MANY_KEYS];
+
+    for (unsigned i = 0; i < MANY_KEYS; i++)
+        keys[i] = vault_key(i);
+    for (unsigned i = 0; i < 3 * MANY_KEYS; i++)
+        done(i % MANY_KEYS, &sign_pss);
+    done(MANY_KEYS - 1, &sign_pss); /* which has its number yet */
+    assert_int_equal(g.counters->keys_loaded, 3 * MANY_KEYS);
+    for (unsigned i = 0; i < MANY_KEYS; i++)
+        backend->key_release(keys[i]);
+}
+
+/* A key whose number was taken away while its use is under way. */
+TEST_IN(more_uses_than_numbers, begin, end)
+{
+    warprsa_backend_key *keys[MANY_KEYS];
+    warprsa_client_use uses[MANY_KEYS];
+
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < MANY_KEYS; i++) {
+        keys[i] = vault_key(i);
+        warprsa_client_use_begin(g.client, &uses[i], keys[i], &sign_pss, input);
+        WAIT_UNTIL(warprsa_client_use_go_on(g.client, &uses[i], 0, output) ==
+                       WARPRSA_USE_PENDING &&
+                   uses[i].is_submitted);
+    }
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < MANY_KEYS; i++) {
+        assert_int_equal(warprsa_client_use_wait(g.client, &uses[i], output),
+                         WARPRSA_USE_DONE);
+        is_right(&uses[i], i, &sign_pss);
+        backend->key_release(keys[i]);
+    }
+}
+
 /* The rules are asked about this process, as the kernel names it. */
 TEST_IN(who_uses_a_key, begin, end)
 {

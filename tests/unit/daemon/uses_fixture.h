@@ -21,6 +21,7 @@ enum {
     SHORT_MS = 300,
     THREADS = 4,
     RESTARTS = 10,
+    MANY_KEYS = 40, /* a session has 16 */
 };
 
 static test_server s;
