@@ -104,10 +104,10 @@ void rate_row_write(FILE *csv, const rate_size *s, const rate_row *r)
 {
     double rate = rate_of(r), clocks = clocks_per_product(s, r);
 
-    fprintf(csv, "\"%s\",\"%s\",%zu,%s,%d,%zu,%.4f,%.4f,%.4f,", s->machine->name,
-            r->name, r->keys, r->direct ? "direct" : "scan", 2 * s->shape->bits,
-            r->batch, r->kernel_ms.median, r->kernel_ms.least,
-            r->kernel_ms.most);
+    fprintf(csv, "\"%s\",\"%s\",%zu,%s,%d,%zu,%.4f,%.4f,%.4f,",
+            s->machine->name, r->name, r->keys, r->direct ? "direct" : "scan",
+            2 * s->shape->bits, r->batch, r->kernel_ms.median,
+            r->kernel_ms.least, r->kernel_ms.most);
     if (r->whole_ms.median > 0)
         fprintf(csv, "%.4f,%.4f,%.4f,%.0f,%.0f,", r->whole_ms.median,
                 r->whole_ms.least, r->whole_ms.most, rate,

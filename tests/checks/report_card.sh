@@ -58,11 +58,14 @@ END
 {
     sed -n '/rate_csv_header\[\] =/,/;/s/.*"\(.*\)".*/\1/p' \
         bench/programs/rate_row.c | tr -d '\n' | sed 's/\\n/\n/'
-    sed 's/^/"NVIDIA Test, 1",/' <<'END'
-"paper, baseline",16,direct,2048,50688,37.7000,37.6000,37.8000,,,,1341990,,2683980,95.20,0.8000,1.0000,1.0000,64,0,0,128,1584,12,1,1976,32
-"paper",16,direct,2048,1,3.3000,3.3000,3.3000,,,,300,,600,9.00,0.1000,0.0002,1.0000,64,0,0,128,1,12,1,1976,2
-"fold",1,scan,2048,50688,20.2252,20.1000,20.3000,21.0000,20.9000,21.1000,2506186,2413714,5012372,51.00,0.5000,1.8675,,168,0,100000,384,264,12,1,1975,32
-END
+    row() { # KERNEL,KEYS,READS BATCH TIMES,RATE CLOCK CHECKED
+        printf '"NVIDIA Test, 1",%s,2048,%s,%s,' "$1" "$2" "$3"
+        echo "2683980,95.2,0.8,1.0,1.0,64,0,0,128,1584,12,1,$4,$5"
+    }
+    row '"paper, baseline",16,direct' 50688 37.7,37.6,37.8,,,,1341990, 1976 32
+    row '"paper",16,direct' 1 3.3,3.2,3.4,,,,300, 1976 2
+    row '"fold",1,scan' 50688 20.2252,20.1,20.3,21,20.9,21.1,2506186,2413714 \
+        1975 32
 } >"$programs/rates.csv"
 columns=$(head -n 1 "$programs/rates.csv" | tr -cd , | wc -c)
 [ "$columns" -gt 20 ] || fail "no columns in bench/programs/rate_row.c"
