@@ -20,7 +20,6 @@ enum {
     WHY_SIZE = 500,
     AGAIN_MS = 20, /* until a daemon that was away is asked again */
     FIRST_ROOM = 16,
-    KEYS_MAX = WARPRSA_CLIENT_KEYS_MAX, /* more could not be used at once */
 };
 
 /* What has been read so far. */
@@ -28,7 +27,6 @@ typedef struct reading {
     warprsa_library *library;
     warprsa_entry **entries;
     size_t count, room;
-    unsigned keys;
     warprsa_key_message key; /* the last one */
 } reading;
 
@@ -171,17 +169,6 @@ static warprsa_key_found add_key(reading *r, warprsa_key_lookup *lookup)
     return found == WARPRSA_KEY_NOT_FOUND ? WARPRSA_KEY_FOUND : found;
 }
 
-/* Keeps the last key, which stands after `name`, and makes its name that. A
- * daemon that tells keys in another order, or without end, tells nothing. */
-static warprsa_key_found add_next(reading *r, warprsa_key_lookup *lookup,
-                                  char name[WARPRSA_KEY_NAME_SIZE])
-{
-    if (strcmp(r->key.name, name) <= 0 || r->keys++ == KEYS_MAX)
-        return WARPRSA_KEY_UNKNOWN;
-    memcpy(name, r->key.name, WARPRSA_KEY_NAME_SIZE);
-    return add_key(r, lookup);
-}
-
 /* Reads all keys. False: the daemon has not told all of them by until_ns. */
 static bool read_all(reading *r, uint64_t until_ns)
 {
@@ -195,8 +182,10 @@ static bool read_all(reading *r, uint64_t until_ns)
         do {
             found = warprsa_key_lookup_next(&lookup, name, &r->key, why,
                                             sizeof(why));
-            if (found == WARPRSA_KEY_FOUND)
-                found = add_next(r, &lookup, name);
+            if (found == WARPRSA_KEY_FOUND) {
+                memcpy(name, r->key.name, sizeof(name));
+                found = add_key(r, &lookup);
+            }
         } while (found == WARPRSA_KEY_FOUND);
     warprsa_key_lookup_close(&lookup);
     return found == WARPRSA_KEY_NOT_FOUND;

@@ -31,6 +31,8 @@ struct warprsa_use_wait {
     bool fresh;              /* the wait ctx got its descriptor for this use */
     bool there;              /* are_there() has found so, a moment ago */
     bool has_notifier;
+    bool is_watched; /* the notifier is in the epoll instance */
+    bool owes; /* the notifier has yet to tell of a use, maybe an old one */
     warprsa_notifier notifier;
     atomic_bool waiting; /* a job has it */
     unsigned pauses;     /* of that job */
@@ -55,6 +57,21 @@ static bool are_there(const warprsa_use_wait *wait)
         notifier > wait->watched.timer ? notifier : wait->watched.timer);
 }
 
+static bool watch(const warprsa_use_wait *wait, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(wait->fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static void unwatch_notifier(warprsa_use_wait *wait)
+{
+    if (wait->is_watched && warprsa_marked_fd_is_there(wait->fd) &&
+        warprsa_own_fd_is_there(&wait->notifier.fd))
+        (void)epoll_ctl(wait->fd, EPOLL_CTL_DEL, wait->notifier.fd.fd, NULL);
+    wait->is_watched = false;
+}
+
 /* A forked child shares the epoll instance with its parent, and changes nothing
  * in it. */
 static void drop_notifier(warprsa_use_wait *wait)
@@ -66,9 +83,7 @@ static void drop_notifier(warprsa_use_wait *wait)
         warprsa_own_fd_close(&wait->notifier.fd);
         return;
     }
-    if (warprsa_marked_fd_is_there(wait->fd) &&
-        warprsa_own_fd_is_there(&wait->notifier.fd))
-        (void)epoll_ctl(wait->fd, EPOLL_CTL_DEL, wait->notifier.fd.fd, NULL);
+    unwatch_notifier(wait);
     warprsa_backend_daemon.notifier_close(&wait->notifier);
 }
 
@@ -93,13 +108,6 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
     }
     wait_free(wait);
     warprsa_cancellation_restore(cancellation);
-}
-
-static bool watch(const warprsa_use_wait *wait, int fd)
-{
-    struct epoll_event event = {.events = EPOLLIN};
-
-    return epoll_ctl(wait->fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 static warprsa_use_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx)
@@ -184,22 +192,6 @@ warprsa_use_wait *warprsa_use_wait_new(void)
     return wait;
 }
 
-uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
-                                   warprsa_client *client)
-{
-    if (wait->has_notifier && wait->there &&
-        warprsa_backend_daemon.notifier_works(client, &wait->notifier))
-        return wait->notifier.number;
-    drop_notifier(wait);
-    wait->has_notifier =
-        warprsa_backend_daemon.notifier_open(client, &wait->notifier);
-    if (!wait->has_notifier)
-        return 0;
-    if (!watch(wait, wait->notifier.fd.fd))
-        drop_notifier(wait);
-    return wait->has_notifier ? wait->notifier.number : 0;
-}
-
 /* Empties the notifier. One that has ended stays readable: it leaves. */
 static void empty(warprsa_use_wait *wait)
 {
@@ -208,12 +200,32 @@ static void empty(warprsa_use_wait *wait)
 
     if (!wait->has_notifier || !wait->there)
         return;
-    do
+    do {
         got = recv(wait->notifier.fd.fd, messages, sizeof(messages),
                    MSG_DONTWAIT);
-    while (got == (ssize_t)sizeof(messages));
+        wait->owes = wait->owes && got <= 0;
+    } while (got == (ssize_t)sizeof(messages));
     if (got == 0)
         drop_notifier(wait);
+}
+
+uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
+                                   warprsa_client *client)
+{
+    if (wait->owes) /* of an earlier use */
+        empty(wait);
+    if (!wait->has_notifier || !wait->there ||
+        !warprsa_backend_daemon.notifier_works(client, &wait->notifier)) {
+        drop_notifier(wait);
+        wait->owes = false;
+        wait->has_notifier =
+            warprsa_backend_daemon.notifier_open(client, &wait->notifier);
+    }
+    if (wait->has_notifier && !wait->is_watched)
+        wait->is_watched = watch(wait, wait->notifier.fd.fd);
+    if (!wait->is_watched)
+        drop_notifier(wait);
+    return wait->has_notifier ? wait->notifier.number : 0;
 }
 
 void warprsa_use_wait_pause(warprsa_use_wait *wait,
@@ -223,11 +235,13 @@ void warprsa_use_wait_pause(warprsa_use_wait *wait,
     int cancellation = warprsa_cancellation_off();
 
     /* A notifier may end a moment before its connection does. */
-    if (use->is_submitted && use->by_notifier && wait->has_notifier)
+    if (use->is_submitted && use->by_notifier && wait->has_notifier) {
+        wait->owes = true;
         warprsa_use_watch_add(&wait->watched, client, use->wake_ns,
                               use->until_ns);
-    else
+    } else {
         warprsa_use_watch_alone(&wait->watched, use->wake_ns);
+    }
     warprsa_cancellation_restore(cancellation);
     warprsa_async_pause(&wait->pauses);
     cancellation = warprsa_cancellation_off(); /* maybe another thread */
@@ -239,10 +253,15 @@ void warprsa_use_wait_pause(warprsa_use_wait *wait,
     warprsa_cancellation_restore(cancellation);
 }
 
+/* The daemon writes to the notifier after the answer, which a job that was
+ * resumed for another reason may have taken by then. The program's descriptor is
+ * not readable for that: no job waits, or the next one for another answer. */
 void warprsa_use_wait_end(warprsa_use_wait *wait)
 {
     if (wait == NULL)
         return;
+    if (is_mine(wait) && wait->owes)
+        unwatch_notifier(wait);
     if (wait->fresh && warprsa_async_has_paused())
         wait->fresh = false;
     atomic_store(&wait->waiting, false);

@@ -24,7 +24,7 @@
 enum {
     EXIT_NONE = 1,      /* no such key, or an error: stderr says which */
     EXIT_USAGE = 2,     /* bad command line */
-    TIMEOUT_MS = 10000, /* of all that the daemon is asked */
+    TIMEOUT_MS = 10000, /* of a question to the daemon */
     WHY_SIZE = 500,
 };
 
@@ -46,6 +46,12 @@ struct command {
 static void complain(const char *what)
 {
     fprintf(stderr, "warprsa-key: %s\n", what);
+}
+
+/* The daemon's time for the next answer begins now. */
+static uint64_t until_ns(void)
+{
+    return warprsa_clock_ns() + TIMEOUT_MS * WARPRSA_NS_PER_MS;
 }
 
 /* ---- public keys ---- */
@@ -124,8 +130,9 @@ static bool list(const request *wanted, warprsa_key_lookup *lookup)
                 lookup, name, &key, why, sizeof(why))) == WARPRSA_KEY_FOUND) {
         if (printed++ == 0)
             printf("%-24s %-8s %5s  %s\n", "KEY", "TYPE", "BITS", "ALLOWED");
-        print_line(&key);
+        print_line(&key); /* which may wait for whoever reads the list */
         memcpy(name, key.name, sizeof(name));
+        lookup->until_ns = until_ns();
     }
     if (found == WARPRSA_KEY_UNKNOWN)
         complain(why);
@@ -298,11 +305,10 @@ static bool run(const request *wanted)
     char why[WHY_SIZE];
     bool good = false;
 
-    if (warprsa_key_lookup_open(
-            &lookup,
-            wanted->socket != NULL ? wanted->socket : WARPRSA_SOCKET_DEFAULT,
-            warprsa_clock_ns() + TIMEOUT_MS * WARPRSA_NS_PER_MS, why,
-            sizeof(why)))
+    if (warprsa_key_lookup_open(&lookup,
+                                wanted->socket != NULL ? wanted->socket
+                                                       : WARPRSA_SOCKET_DEFAULT,
+                                until_ns(), why, sizeof(why)))
         good = wanted->command->run(wanted, &lookup);
     else
         complain(why);

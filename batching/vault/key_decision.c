@@ -11,8 +11,8 @@
 #include "batching/vault/key_rules.h"
 
 static const uint32_t operation_paddings[WARPRSA_USE_OPERATIONS] = {
-    [WARPRSA_USE_SIGN] = SIGN_PADDINGS,
-    [WARPRSA_USE_DECRYPT] = DECRYPT_PADDINGS,
+    [WARPRSA_USE_SIGN] = WARPRSA_RULE_SIGN_PADDINGS,
+    [WARPRSA_USE_DECRYPT] = WARPRSA_RULE_DECRYPT_PADDINGS,
 };
 
 bool warprsa_key_rule_is_for(const warprsa_key_rule *rule, const char *key)
@@ -44,10 +44,13 @@ static uint32_t digests_of(const warprsa_key_use *use)
 {
     switch ((warprsa_use_padding)use->padding) {
     case WARPRSA_PADDING_PKCS1:
-        return use->operation == WARPRSA_USE_SIGN ? BIT(use->digest) : 0;
+        return use->operation == WARPRSA_USE_SIGN
+                   ? WARPRSA_RULE_BIT(use->digest)
+                   : 0;
     case WARPRSA_PADDING_PSS:
     case WARPRSA_PADDING_OAEP:
-        return BIT(use->digest) | BIT(use->mgf1_digest);
+        return WARPRSA_RULE_BIT(use->digest) |
+               WARPRSA_RULE_BIT(use->mgf1_digest);
     case WARPRSA_PADDING_NONE:
     case WARPRSA_PADDING_TLS:
     case WARPRSA_USE_PADDINGS:
@@ -62,9 +65,9 @@ static warprsa_denial decide_one(const warprsa_key_rule *rule,
 {
     if (!is_for_user(rule, user))
         return WARPRSA_DENIED_USER;
-    if ((rule->operations & BIT(use->operation)) == 0)
+    if ((rule->operations & WARPRSA_RULE_BIT(use->operation)) == 0)
         return WARPRSA_DENIED_OPERATION;
-    if ((rule->paddings & BIT(use->padding)) == 0)
+    if ((rule->paddings & WARPRSA_RULE_BIT(use->padding)) == 0)
         return WARPRSA_DENIED_PADDING;
     if ((digests_of(use) & ~rule->digests) != 0)
         return WARPRSA_DENIED_DIGEST;
@@ -108,12 +111,12 @@ static void add_rights(const warprsa_key_rule *rule, unsigned operation,
         const uint32_t named = warprsa_use_digests(operation, padding);
         const uint32_t digests = named & rule->digests;
 
-        if ((rule->paddings & BIT(padding)) == 0 ||
-            (operation_paddings[operation] & BIT(padding)) == 0 ||
+        if ((rule->paddings & WARPRSA_RULE_BIT(padding)) == 0 ||
+            (operation_paddings[operation] & WARPRSA_RULE_BIT(padding)) == 0 ||
             (named != 0 && digests == 0))
             continue;
-        rights->operations |= BIT(operation);
-        rights->paddings[operation] |= BIT(padding);
+        rights->operations |= WARPRSA_RULE_BIT(operation);
+        rights->paddings[operation] |= WARPRSA_RULE_BIT(padding);
         rights->digests[operation][padding] |= digests;
     }
 }
@@ -128,7 +131,7 @@ void warprsa_key_rules_rights(const warprsa_key_rule *const *rules,
             continue;
         for (unsigned operation = WARPRSA_USE_SIGN;
              operation < WARPRSA_USE_OPERATIONS; operation++)
-            if (rules[i]->operations & BIT(operation))
+            if (rules[i]->operations & WARPRSA_RULE_BIT(operation))
                 add_rights(rules[i], operation, rights);
     }
 }
@@ -148,7 +151,7 @@ static void append_names(char *text, size_t size, size_t *used, uint32_t bits,
     bool is_first = true;
 
     for (unsigned i = 0; i < 32; i++) {
-        if ((bits & BIT(i)) == 0)
+        if ((bits & WARPRSA_RULE_BIT(i)) == 0)
             continue;
         append(text, size, used, is_first ? "" : ",");
         append(text, size, used, name(i));
@@ -159,13 +162,13 @@ static void append_names(char *text, size_t size, size_t *used, uint32_t bits,
 size_t warprsa_key_rule_describe(const warprsa_key_rule *rule, char *text,
                                  size_t size)
 {
-    const uint32_t any = BIT(WARPRSA_USE_DIGESTS) - 1;
+    const uint32_t any = WARPRSA_RULE_BIT(WARPRSA_USE_DIGESTS) - 1;
     char rate[32] = "";
     size_t used = 0;
 
-    if (rule->operations & SIGN)
+    if (rule->operations & WARPRSA_RULE_SIGN)
         append(text, size, &used, "sign ");
-    if (rule->operations & DECRYPT)
+    if (rule->operations & WARPRSA_RULE_DECRYPT)
         append(text, size, &used, "decrypt ");
     append(text, size, &used, "padding=");
     append_names(text, size, &used, rule->paddings, warprsa_use_padding_name);

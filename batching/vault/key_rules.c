@@ -133,7 +133,7 @@ static bool sort_word(parser *p, span word)
         if (p->operations[operation].at != NULL)
             return expect(p, word, "it once");
         p->operations[operation] = word;
-        p->rule.operations |= BIT(operation);
+        p->rule.operations |= WARPRSA_RULE_BIT(operation);
         return true;
     }
     if (is(word, "remote")) {
@@ -167,18 +167,19 @@ static bool take_key(parser *p, span word)
 
 static const char *allowed_paddings(uint32_t operations)
 {
-    if (operations == SIGN)
+    if (operations == WARPRSA_RULE_SIGN)
         return SIGN_PADDINGS_TEXT;
-    return operations == DECRYPT ? DECRYPT_PADDINGS_TEXT
-                                 : SIGN_PADDINGS_TEXT
+    return operations == WARPRSA_RULE_DECRYPT ? DECRYPT_PADDINGS_TEXT
+                                              : SIGN_PADDINGS_TEXT
                ", " DECRYPT_PADDINGS_TEXT;
 }
 
 static bool take_paddings(parser *p)
 {
     const uint32_t operations = p->rule.operations;
-    const uint32_t allowed = (operations & SIGN ? SIGN_PADDINGS : 0) |
-                             (operations & DECRYPT ? DECRYPT_PADDINGS : 0);
+    const uint32_t allowed =
+        (operations & WARPRSA_RULE_SIGN ? WARPRSA_RULE_SIGN_PADDINGS : 0) |
+        (operations & WARPRSA_RULE_DECRYPT ? WARPRSA_RULE_DECRYPT_PADDINGS : 0);
     span list = p->values[WORD_PADDING], item;
 
     if (operations == 0)
@@ -188,27 +189,31 @@ static bool take_paddings(parser *p)
     while (next_item(&list, &item)) {
         int padding = warprsa_use_padding_named(item.at, item.length);
 
-        if (padding < 0 || (allowed & BIT(padding)) == 0)
+        if (padding < 0 || (allowed & WARPRSA_RULE_BIT(padding)) == 0)
             return expect(p, item, allowed_paddings(operations));
-        p->rule.paddings |= BIT(padding);
+        p->rule.paddings |= WARPRSA_RULE_BIT(padding);
     }
-    if (operations & SIGN && !(p->rule.paddings & SIGN_PADDINGS))
+    if (operations & WARPRSA_RULE_SIGN &&
+        !(p->rule.paddings & WARPRSA_RULE_SIGN_PADDINGS))
         return expect(p, p->operations[WARPRSA_USE_SIGN],
                       "a padding= with " SIGN_PADDINGS_TEXT);
-    if (operations & DECRYPT && !(p->rule.paddings & DECRYPT_PADDINGS))
+    if (operations & WARPRSA_RULE_DECRYPT &&
+        !(p->rule.paddings & WARPRSA_RULE_DECRYPT_PADDINGS))
         return expect(p, p->operations[WARPRSA_USE_DECRYPT],
                       "a padding= with " DECRYPT_PADDINGS_TEXT);
-    if (p->rule.paddings & BIT(WARPRSA_PADDING_PKCS1) && operations & DECRYPT)
-        p->rule.paddings |= BIT(WARPRSA_PADDING_TLS);
+    if (p->rule.paddings & WARPRSA_RULE_BIT(WARPRSA_PADDING_PKCS1) &&
+        operations & WARPRSA_RULE_DECRYPT)
+        p->rule.paddings |= WARPRSA_RULE_BIT(WARPRSA_PADDING_TLS);
     return true;
 }
 
 static bool take_digests(parser *p)
 {
     const uint32_t operations = p->rule.operations;
-    const bool needed =
-        (operations & SIGN && p->rule.paddings & SIGN_DIGESTS) ||
-        (operations & DECRYPT && p->rule.paddings & DECRYPT_DIGESTS);
+    const bool needed = (operations & WARPRSA_RULE_SIGN &&
+                         p->rule.paddings & WARPRSA_RULE_SIGN_DIGESTS) ||
+                        (operations & WARPRSA_RULE_DECRYPT &&
+                         p->rule.paddings & WARPRSA_RULE_DECRYPT_DIGESTS);
     span list = p->values[WORD_DIGEST], item;
 
     if (needed && list.at == NULL)
@@ -221,9 +226,9 @@ static bool take_digests(parser *p)
         int digest = warprsa_use_digest_named(item.at, item.length);
 
         if (is(item, "any"))
-            p->rule.digests |= BIT(WARPRSA_USE_DIGESTS) - 1;
+            p->rule.digests |= WARPRSA_RULE_BIT(WARPRSA_USE_DIGESTS) - 1;
         else if (digest > WARPRSA_DIGEST_NONE)
-            p->rule.digests |= BIT(digest);
+            p->rule.digests |= WARPRSA_RULE_BIT(digest);
         else
             return expect(p, item, DIGESTS_TEXT);
     }
@@ -451,8 +456,10 @@ static bool is_filled(const char *text, size_t size)
 static bool is_sound(const warprsa_key_rule *rule)
 {
     const uint32_t paddings =
-        (rule->operations & SIGN ? SIGN_PADDINGS : 0) |
-        (rule->operations & DECRYPT ? DECRYPT_PADDINGS : 0);
+        (rule->operations & WARPRSA_RULE_SIGN ? WARPRSA_RULE_SIGN_PADDINGS
+                                              : 0) |
+        (rule->operations & WARPRSA_RULE_DECRYPT ? WARPRSA_RULE_DECRYPT_PADDINGS
+                                                 : 0);
 
     return is_filled(rule->key, sizeof(rule->key)) &&
            (strcmp(rule->key, "*") == 0 ||
@@ -462,9 +469,10 @@ static bool is_sound(const warprsa_key_rule *rule)
             (is_filled(rule->identity, sizeof(rule->identity)) &&
              is_identity(rule->identity, strlen(rule->identity)))) &&
            rule->operations != 0 &&
-           (rule->operations & ~(SIGN | DECRYPT)) == 0 && rule->paddings != 0 &&
-           (rule->paddings & ~paddings) == 0 &&
-           rule->digests < BIT(WARPRSA_USE_DIGESTS) &&
+           (rule->operations & ~(WARPRSA_RULE_SIGN | WARPRSA_RULE_DECRYPT)) ==
+               0 &&
+           rule->paddings != 0 && (rule->paddings & ~paddings) == 0 &&
+           rule->digests < WARPRSA_RULE_BIT(WARPRSA_USE_DIGESTS) &&
            rule->rate <= WARPRSA_KEY_RULE_RATE_MAX;
 }
 

@@ -6,6 +6,7 @@
 #include "tests/unit/support/unit_test.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/load/arrivals.h"
 #include "bench/load/histogram.h"
@@ -70,6 +71,35 @@ static void merged(void **state)
     assert_about(load_histogram_quantile(one, 0.51), 1000);
     free(one);
     free(two);
+}
+
+/* What was added between two looks, and nothing that was there before. */
+static void since(void **state)
+{
+    load_histogram *all = new_histogram(), *before = new_histogram();
+    load_histogram *now = new_histogram();
+
+    for (unsigned i = 0; i < 100; i++)
+        load_histogram_add(all, 1000000);
+    load_histogram_merge(now, all);
+    load_histogram_since(now, before);
+    assert_int_equal(now->count, 100);
+    assert_int_equal(now->most, 1000000);
+    for (unsigned i = 0; i < 10; i++)
+        load_histogram_add(all, 10 + i);
+    for (unsigned look = 0; look < 2; look++) {
+        memset(now, 0, sizeof(*now));
+        load_histogram_merge(now, all);
+        load_histogram_since(now, before);
+        assert_int_equal(now->count, look == 0 ? 10 : 0);
+        assert_int_equal(now->sum, look == 0 ? 145 : 0);
+        assert_int_equal(now->most, look == 0 ? 19 : 0);
+        assert_int_equal(load_histogram_quantile(now, 0.5), look == 0 ? 14 : 0);
+        assert_int_equal(before->count, 110);
+    }
+    free(all);
+    free(before);
+    free(now);
 }
 
 /* Counts the arrivals of all threads until `end_ns`. */
@@ -146,6 +176,7 @@ int main(void)
         cmocka_unit_test(quantiles), cmocka_unit_test(any_value),
         cmocka_unit_test(merged),    cmocka_unit_test(open_loop),
         cmocka_unit_test(seeded),    cmocka_unit_test(closed_loop),
+        cmocka_unit_test(since),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

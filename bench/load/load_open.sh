@@ -20,3 +20,14 @@ for how in --threads=1 --blocking; do
         --rate=100000 --subject="engine $ON_ENGINE"
     check "1 rows" "${ENGINE_ALONE[@]}" "unstarted > started"
 done
+
+# A sample tells of what has ended since the sample before it.
+load_until "operations > 0" --in-flight=2 --seconds=2 --interval=1 --rate=10 \
+    --arrivals=even --samples=samples.csv --subject="engine $ON_ENGINE"
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["rate"] > 0 && !(0 < $at["p50_us"] && $at["p50_us"] <= $at["p99_us"] &&
+        $at["p99_us"] <= $at["p999_us"] && $at["p999_us"] <= $at["most_us"]) {
+        print "a sample has no latency: " $0
+        bad = 1
+    }
+    END { exit bad || NR != 3 }' samples.csv

@@ -30,6 +30,9 @@ typedef struct measurement {
     load_subject *subject;
     load_window window;
     load_worker *workers;
+    /* Of operations that have ended: at the last sample, and a place to count
+     * them in. */
+    load_histogram *sampled, *ended;
     load_result result;
 } measurement;
 
@@ -110,12 +113,29 @@ static void open_window(measurement *m)
     pthread_barrier_wait(&m->window.barrier);
 }
 
+/* Sets the latencies of what has ended since the sample before. */
+static void sample_latency(measurement *m, load_sample *sample)
+{
+    memset(m->ended, 0, sizeof(*m->ended));
+    for (unsigned i = 0; i < m->result.threads; i++)
+        load_histogram_merge(m->ended, &m->workers[i].latency);
+    load_histogram_since(m->ended, m->sampled);
+    sample->p50_ns = load_histogram_quantile(m->ended, 0.5);
+    sample->p99_ns = load_histogram_quantile(m->ended, 0.99);
+    sample->p999_ns = load_histogram_quantile(m->ended, 0.999);
+    sample->most_ns = m->ended->most;
+}
+
 static void watch_window(measurement *m)
 {
     uint64_t step_ns = seconds_to_ns(m->options->interval);
     uint64_t next_ns = m->window.start_ns;
     reading first = read_now(m), before = first;
 
+    m->sampled = calloc(1, sizeof(*m->sampled));
+    m->ended = calloc(1, sizeof(*m->ended));
+    if (m->sampled == NULL || m->ended == NULL)
+        load_fail("no memory");
     while ((next_ns += step_ns) <= m->window.end_ns) {
         load_sample sample = {.result = &m->result};
         reading now;
@@ -131,9 +151,12 @@ static void watch_window(measurement *m)
         for (unsigned i = 0; i < m->result.threads; i++)
             sample.failed += atomic_load_explicit(&m->workers[i].failed,
                                                   memory_order_relaxed);
+        sample_latency(m, &sample);
         load_progress(m->options, &sample);
         before = now;
     }
+    free(m->sampled);
+    free(m->ended);
 }
 
 /* Sets the results of the window between two readings. */

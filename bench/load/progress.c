@@ -33,7 +33,8 @@ void load_progress_begin(const load_options *options)
         return;
     file = open_samples(options, "w");
     fputs("subject,run,in_flight,offered,seconds,rate,failed,gpu,cpu,"
-          "device_losses,devices,memory_kib,descriptors\n",
+          "device_losses,devices,memory_kib,descriptors,"
+          "p50_us,p99_us,p999_us,most_us\n",
           file);
     close_samples(options, file);
 }
@@ -55,11 +56,13 @@ void load_progress(const load_options *options, const load_sample *sample)
     file = open_samples(options, "a");
     fprintf(file,
             "%s,%u,%u,%.0f,%.2f,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64
-            ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u\n",
+            ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%.1f,%.1f,%.1f,%.1f\n",
             name, result->run, result->in_flight, result->offered, sample->at,
             sample->rate, sample->failed, sample->counters.gpu,
             sample->counters.cpu, sample->counters.device_losses,
             sample->counters.devices, sample->use.memory_kib,
-            sample->use.descriptors);
+            sample->use.descriptors, 1e-3 * (double)sample->p50_ns,
+            1e-3 * (double)sample->p99_ns, 1e-3 * (double)sample->p999_ns,
+            1e-3 * (double)sample->most_ns);
     close_samples(options, file);
 }

@@ -14,6 +14,9 @@ typedef struct load_sample {
     double at;                 /* seconds since the window's start */
     double rate;               /* since the sample before */
     uint64_t failed;
+    /* Of operations that have ended since the sample before, each from when it
+     * was due. */
+    uint64_t p50_ns, p99_ns, p999_ns, most_ns;
     load_process_use use;
     load_counters counters; /* events since the window's start; others now */
 } load_sample;

@@ -27,6 +27,7 @@ bool warprsa_key_lookup_open(warprsa_key_lookup *lookup, const char *path,
 {
     lookup->until_ns = until_ns;
     lookup->asked = 0;
+    lookup->listed = 0;
     return warprsa_control_connection_open(&lookup->control, path, why,
                                            why_size);
 }
@@ -67,21 +68,33 @@ static bool is_piece(const warprsa_certificates_piece *piece, uint32_t offset)
            (left < sizeof(piece->pem) ? left : sizeof(piece->pem));
 }
 
+/* Whether a reply with this name brings the asker on. The one to a LIST comes
+ * after the name that was asked for: else whoever lists keys would do so for
+ * ever. */
+static bool is_wanted_name(const warprsa_key_message *key,
+                           const warprsa_message *question)
+{
+    if (question->type == WARPRSA_MESSAGE_LIST)
+        return strcmp(key->name, question->name) > 0 ||
+               (key->type == WARPRSA_MESSAGE_NO_KEY && key->name[0] == '\0');
+    return key->type == WARPRSA_MESSAGE_NO_KEY ||
+           strcmp(key->name, question->name) == 0;
+}
+
 /* Whether it can be the reply to this question. */
 static bool is_sensible(const warprsa_key_message *key,
                         const warprsa_message *question)
 {
     if (key->generation != question->generation ||
-        memchr(key->name, '\0', sizeof(key->name)) == NULL)
+        memchr(key->name, '\0', sizeof(key->name)) == NULL ||
+        !is_wanted_name(key, question))
         return false;
     if (key->type == WARPRSA_MESSAGE_NO_KEY)
         return true;
     return key->type == WARPRSA_MESSAGE_KEY &&
            key->spki_bytes <= sizeof(key->spki) &&
            memchr(key->allowed, '\0', sizeof(key->allowed)) != NULL &&
-           is_piece(&key->certificates, question->number) &&
-           (question->type != WARPRSA_MESSAGE_LOOKUP ||
-            strcmp(key->name, question->name) == 0);
+           is_piece(&key->certificates, question->number);
 }
 
 /* Says what was received where a reply was wanted. */
@@ -162,16 +175,21 @@ warprsa_key_found warprsa_key_lookup_next(warprsa_key_lookup *lookup,
 {
     char from[WARPRSA_KEY_NAME_SIZE];
 
+    if (name[0] == '\0')
+        lookup->listed = 0;
     snprintf(from, sizeof(from), "%s", name);
     for (unsigned i = 0; i < ROUNDS_MAX; i++) {
         const warprsa_key_found found = ask_for_key(
             lookup, WARPRSA_MESSAGE_LIST, from, 0, key, why, why_size);
 
-        if (found != WARPRSA_KEY_NOT_FOUND || strcmp(key->name, from) <= 0)
+        if (found == WARPRSA_KEY_FOUND &&
+            lookup->listed++ == WARPRSA_CLIENT_KEYS_MAX)
+            break;
+        if (found != WARPRSA_KEY_NOT_FOUND || key->name[0] == '\0')
             return found;
         memcpy(from, key->name, sizeof(from));
     }
-    snprintf(why, why_size, "warprsad at %s looks for keys without end",
+    snprintf(why, why_size, "warprsad at %s finds keys without end",
              lookup->control.path);
     return WARPRSA_KEY_UNKNOWN;
 }

@@ -15,6 +15,7 @@ typedef struct warprsa_key_lookup {
     warprsa_control_connection control;
     uint64_t until_ns; /* of warprsa_clock_ns(); for all questions together */
     uint32_t asked;
+    uint32_t listed; /* keys found since the first one was asked for */
 } warprsa_key_lookup;
 
 typedef enum warprsa_key_found {
@@ -36,8 +37,10 @@ warprsa_key_found warprsa_key_lookup_name(warprsa_key_lookup *lookup,
                                           warprsa_key_message *key, char *why,
                                           size_t why_size);
 
-/* The first key after the one of this name, in the order of names; of all, if
- * it is empty. The same holds for the reply. */
+/* The first key after the one of this name, in the order of names (strcmp); of
+ * all, if it is empty. The same holds for the reply. UNKNOWN where the daemon
+ * finds keys in another order, or more than a vault can have: whoever lists all
+ * keys comes to an end. */
 warprsa_key_found warprsa_key_lookup_next(warprsa_key_lookup *lookup,
                                           const char *name,
                                           warprsa_key_message *key, char *why,

@@ -26,16 +26,16 @@ static int end(void **state)
     return 0;
 }
 
-/* Runs it. Returns its exit status. */
-static int run(const char *arguments)
+/* Runs a program of the build. Returns its exit status. */
+static int run_program(const char *path, const char *arguments)
 {
     char command[1024];
     size_t length = 0;
     FILE *program = NULL;
     int status = 0;
 
-    snprintf(command, sizeof(command), "%s/batching/key_tool/warprsa-key %s",
-             getenv("BUILD_DIR"), arguments);
+    snprintf(command, sizeof(command), "%s/%s %s", getenv("BUILD_DIR"), path,
+             arguments);
     length = strlen(command);
     snprintf(command + length, sizeof(command) - length, " 2>&1");
     program = popen(command, "r");
@@ -45,6 +45,11 @@ static int run(const char *arguments)
     status = pclose(program);
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
+}
+
+static int run(const char *arguments)
+{
+    return run_program("batching/key_tool/warprsa-key", arguments);
 }
 
 /* Runs a command with the server's socket. */
@@ -77,6 +82,18 @@ TEST_IN(lists_keys, begin, end)
     fake_vault.unknown_before = FAKE_VAULT_KEYS;
     assert_int_equal(ask("list"), 1);
     assert_non_null(strstr(output, "no key that this user may use"));
+}
+
+/* A list may take as long as it likes, as where it is read by a pager: here a
+ * second passes each time that the program looks at its clock. */
+TEST_IN(lists_keys_slowly, begin, end)
+{
+    char arguments[256];
+
+    snprintf(arguments, sizeof(arguments), "--socket %s list", s.path);
+    assert_int_equal(
+        run_program("tests/unit/daemon/warprsa-key-fast-clock", arguments), 0);
+    assert_int_equal(lines(), 1 + FAKE_VAULT_KEYS);
 }
 
 /* The fake vault has no public keys that libcrypto knows. */

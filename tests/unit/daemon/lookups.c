@@ -297,81 +297,137 @@ TEST_IN(questions_without_reading, begin, end)
     }
 }
 
-/* ---- bounds of a search ---- */
+/* ---- daemons that lie ---- */
 
-/* A daemon that has always looked at some more keys, and found none. */
+typedef enum lie {
+    NONE_YET,    /* it has always looked at some more keys, and found none */
+    NONE_BEFORE, /* the same, and it says that it is where it was */
+    THE_SAME,    /* the key that was there before */
+    ONE_BEFORE,
+    ONE_MORE, /* always another one */
+} lie;
+
 static struct {
+    lie lie;
     int listener;
     atomic_uint questions;
     char path[64];
-} endless;
+} liar;
 
-static void *look_without_end(void *arg)
+static void tell_lie(const warprsa_message *question,
+                     warprsa_key_message *reply)
 {
-    const int fd = accept(endless.listener, NULL, NULL);
+    const unsigned number = atomic_fetch_add(&liar.questions, 1);
+
+    *reply = (warprsa_key_message){
+        .type = liar.lie == NONE_YET || liar.lie == NONE_BEFORE
+                    ? WARPRSA_MESSAGE_NO_KEY
+                    : WARPRSA_MESSAGE_KEY,
+        .generation = question->generation,
+    };
+    if (liar.lie == NONE_YET || liar.lie == ONE_MORE)
+        snprintf(reply->name, sizeof(reply->name), "key%09u", number);
+    else if (liar.lie == THE_SAME || question->name[0] == '\0')
+        strcpy(reply->name, "key");
+    else
+        strcpy(reply->name, "before");
+}
+
+static void *lie_without_end(void *arg)
+{
+    const int fd = accept(liar.listener, NULL, NULL);
     struct pollfd one = {.fd = fd, .events = POLLIN};
     int fds[WARPRSA_MESSAGE_FDS];
     warprsa_message question;
+    warprsa_key_message reply;
 
     (void)arg;
     assert_true(fd >= 0);
-    while (poll(&one, 1, -1) == 1 &&
-           warprsa_message_receive(fd, &question, fds) == WARPRSA_RECEIVED) {
-        warprsa_key_message reply = {
-            .type = WARPRSA_MESSAGE_NO_KEY,
-            .generation = question.generation,
-        };
-
-        snprintf(reply.name, sizeof(reply.name), "key%09u",
-                 atomic_fetch_add(&endless.questions, 1));
-        if (!warprsa_key_message_send(fd, &reply))
+    do {
+        if (poll(&one, 1, -1) != 1 ||
+            warprsa_message_receive(fd, &question, fds) != WARPRSA_RECEIVED)
             break;
-    }
+        tell_lie(&question, &reply);
+    } while (warprsa_key_message_send(fd, &reply));
     close(fd);
     return NULL;
 }
 
-static void start_endless(pthread_t *thread)
+static void start_liar(pthread_t *thread, lie lie)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    atomic_store(&endless.questions, 0);
-    snprintf(endless.path, sizeof(endless.path), "/tmp/warprsa-endless.%d",
+    liar.lie = lie;
+    atomic_store(&liar.questions, 0);
+    snprintf(liar.path, sizeof(liar.path), "/tmp/warprsa-liar.%d",
              (int)getpid());
-    strcpy(address.sun_path, endless.path);
-    endless.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    strcpy(address.sun_path, liar.path);
+    liar.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(
-        bind(endless.listener, (struct sockaddr *)&address, sizeof(address)),
-        0);
-    assert_int_equal(listen(endless.listener, 1), 0);
-    assert_int_equal(pthread_create(thread, NULL, look_without_end, NULL), 0);
+        bind(liar.listener, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(liar.listener, 1), 0);
+    assert_int_equal(pthread_create(thread, NULL, lie_without_end, NULL), 0);
 }
 
-static void stop_endless(pthread_t thread)
+static void stop_liar(pthread_t thread)
 {
     assert_int_equal(pthread_join(thread, NULL), 0);
-    close(endless.listener);
-    assert_int_equal(unlink(endless.path), 0);
+    close(liar.listener);
+    assert_int_equal(unlink(liar.path), 0);
+}
+
+/* Lists all keys. Returns how many it found until it was told no more. */
+static unsigned list_lies(lie lie, char why[WHY_SIZE])
+{
+    static warprsa_key_message key;
+    char name[WARPRSA_KEY_NAME_SIZE] = "";
+    warprsa_key_lookup lookup;
+    warprsa_key_found found;
+    unsigned count = 0;
+    pthread_t thread;
+
+    why[0] = '\0';
+    start_liar(&thread, lie);
+    open_lookup(&lookup, liar.path);
+    while ((found = warprsa_key_lookup_next(&lookup, name, &key, why,
+                                            WHY_SIZE)) == WARPRSA_KEY_FOUND &&
+           count <= WARPRSA_CLIENT_KEYS_MAX) {
+        strcpy(name, key.name);
+        count++;
+    }
+    assert_int_equal(found, WARPRSA_KEY_UNKNOWN);
+    warprsa_key_lookup_close(&lookup);
+    stop_liar(thread);
+    return count;
 }
 
 TEST(a_search_has_so_many_rounds)
 {
-    static warprsa_key_message key;
-    char why[WHY_SIZE] = "";
-    warprsa_key_lookup lookup;
-    pthread_t thread;
+    char why[WHY_SIZE];
 
-    start_endless(&thread);
-    open_lookup(&lookup, endless.path);
-    assert_int_equal(
-        warprsa_key_lookup_next(&lookup, "", &key, why, sizeof(why)),
-        WARPRSA_KEY_UNKNOWN);
+    assert_int_equal(list_lies(NONE_YET, why), 0);
     assert_non_null(strstr(why, "without end"));
     /* Those of a vault that is full would have been half as many. */
-    assert_int_equal(endless.questions,
+    assert_int_equal(liar.questions,
                      2 * WARPRSA_CLIENT_KEYS_MAX / WARPRSA_LIST_KEYS);
-    warprsa_key_lookup_close(&lookup);
-    stop_endless(thread);
+}
+
+/* A list ends, whatever the daemon says. */
+TEST(a_list_goes_on)
+{
+    char why[WHY_SIZE];
+
+    assert_int_equal(list_lies(THE_SAME, why), 1);
+    assert_non_null(strstr(why, "without sense"));
+    assert_int_equal(liar.questions, 2);
+    assert_int_equal(list_lies(ONE_BEFORE, why), 1);
+    assert_non_null(strstr(why, "without sense"));
+    assert_int_equal(liar.questions, 2);
+    assert_int_equal(list_lies(NONE_BEFORE, why), 0);
+    assert_non_null(strstr(why, "without sense"));
+    assert_int_equal(liar.questions, 2);
+    assert_int_equal(list_lies(ONE_MORE, why), WARPRSA_CLIENT_KEYS_MAX);
+    assert_non_null(strstr(why, "without end"));
 }
 
 /* The deadline is of all questions together: it is not a new one for each. */
