@@ -48,7 +48,8 @@ warprsa_eventcount_cancel_wait(warprsa_eventcount *eventcount)
 }
 
 /* Whether it is armed. */
-static inline bool warprsa_eventcount_has_waiter(warprsa_eventcount *eventcount)
+static inline bool
+warprsa_eventcount_has_waiter(const warprsa_eventcount *eventcount)
 {
     return (atomic_load(&eventcount->word) & 1) != 0;
 }

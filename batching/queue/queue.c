@@ -273,6 +273,11 @@ warprsa_key *warprsa_queue_key(warprsa_queue *queue, uint64_t owner,
     return found;
 }
 
+void warprsa_key_hold(warprsa_key *key)
+{
+    warprsa_key_reference(key);
+}
+
 void warprsa_key_release(warprsa_key *key)
 {
     if (key != NULL)

@@ -88,6 +88,9 @@ warprsa_key *warprsa_queue_key(warprsa_queue *queue, uint64_t owner,
                                const uint8_t id[WARPRSA_KEY_ID_BYTES],
                                const warprsa_private_key *key);
 
+/* Takes one more reference. Any thread. */
+void warprsa_key_hold(warprsa_key *key);
+
 /* Any thread; NULL is allowed. */
 void warprsa_key_release(warprsa_key *key);
 

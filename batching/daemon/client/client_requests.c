@@ -119,9 +119,7 @@ static warprsa_answer settle(warprsa_client *client, warprsa_connection *c,
         if (answer == WARPRSA_DONE && client->config.router != NULL)
             warprsa_router_device_response(client->config.router, size, depth,
                                            c->shm.slot[ticket.slot].took_ns);
-        pthread_mutex_lock(&client->lock);
         warprsa_connection_release(c, ticket.slot);
-        pthread_mutex_unlock(&client->lock);
     }
     warprsa_connection_drop(c);
     atomic_fetch_sub_explicit(&client->depth, 1, memory_order_relaxed);

@@ -26,8 +26,10 @@ typedef struct warprsa_client {
     _Atomic uint32_t references; /* the opener's, each key's, each notifier's */
     warprsa_client_config config;
 
-    pthread_mutex_t lock;           /* of what follows, to `bucket` */
-    warprsa_connection *connection; /* NULL: none now */
+    pthread_mutex_t lock; /* of what follows, to `bucket` */
+    /* NULL: none now. Without the lock it tells whether a connection that the
+     * caller holds is still this one. */
+    _Atomic(warprsa_connection *) connection;
     bool closed;
     char trouble[WARPRSA_COUNTERS_TEXT]; /* why there is no connection */
     uint32_t generations;                /* of slots, handed out so far */

@@ -48,24 +48,63 @@ void warprsa_client_use_begin(warprsa_client *client, warprsa_client_use *use,
     };
 }
 
-/* The connection, if its daemon lives, with one more reference. NULL: there is
- * none now. Asks for one, and gives up one whose daemon has gone: a use that
- * went there would be found out at the next look only. */
-static warprsa_connection *connection(warprsa_client *client, uint64_t now_ns)
+/* Acquires a slot for a use, and names its key to the daemon. Returns the
+ * connection, with one more reference; NULL: there is none now, or no slot. */
+static warprsa_connection *acquire(warprsa_client *client,
+                                   warprsa_client_use *use, uint64_t now_ns)
 {
-    warprsa_connection *c = warprsa_client_connection(client);
-    warprsa_connection_health health;
+    warprsa_connection *c;
 
-    if (c == NULL) {
+    pthread_mutex_lock(&client->lock);
+    c = client->connection;
+    if (c != NULL && c->shm.use != NULL &&
+        warprsa_client_upload(client, c, use->key) &&
+        warprsa_connection_acquire(c, now_ns, UINT64_MAX / 2,
+                                   &use->ticket.slot)) {
+        warprsa_connection_reference(c);
+        if (++client->generations == 0)
+            client->generations = 1;
+        use->ticket.generation = client->generations;
+        c->shm.slot[use->ticket.slot].request.key = use->key->number;
+        c->shm.slot[use->ticket.slot].request.key_generation =
+            use->key->generation;
+    } else {
+        c = NULL;
+    }
+    pthread_mutex_unlock(&client->lock);
+    return c;
+}
+
+/* Whether a connection's daemon lives. Gives up one whose daemon has gone: a
+ * use that went there would be found out at the next look only. */
+static bool lives(warprsa_client *client, warprsa_connection *c,
+                  uint64_t now_ns)
+{
+    const warprsa_connection_health health =
+        warprsa_connection_health_now(c, now_ns);
+
+    if (health == WARPRSA_CONNECTION_GONE ||
+        !warprsa_connection_alive_lately(c, now_ns)) {
+        warprsa_client_disconnect(client, c);
+        return false;
+    }
+    return health == WARPRSA_CONNECTION_LIVES;
+}
+
+/* A connection whose daemon lives, with one more reference, and a slot of it.
+ * NULL: there is none now. */
+static warprsa_connection *prepare(warprsa_client *client,
+                                   warprsa_client_use *use, uint64_t now_ns)
+{
+    warprsa_connection *c = acquire(client, use, now_ns);
+
+    if (c == NULL && client->connection == NULL) {
         warprsa_client_connect_soon(client);
-        c = warprsa_client_connection(client);
+        c = acquire(client, use, now_ns);
     }
     if (c == NULL)
         return NULL;
-    health = warprsa_connection_health_now(c, now_ns);
-    if (health == WARPRSA_CONNECTION_GONE || !warprsa_connection_alive(c)) {
-        warprsa_client_disconnect(client, c);
-    } else if (health == WARPRSA_CONNECTION_LIVES && c->shm.use != NULL) {
+    if (lives(client, c, now_ns)) {
         /* A program that only has references asks for it in no other way. */
         warprsa_client_publish_state(
             client, c,
@@ -73,32 +112,9 @@ static warprsa_connection *connection(warprsa_client *client, uint64_t now_ns)
                                                       memory_order_relaxed));
         return c;
     }
+    warprsa_connection_release(c, use->ticket.slot);
     warprsa_connection_drop(c);
     return NULL;
-}
-
-/* Acquires a slot for a use, and names its key to the daemon. */
-static bool prepare(warprsa_client *client, warprsa_connection *c,
-                    warprsa_client_use *use, uint64_t now_ns)
-{
-    bool prepared;
-
-    pthread_mutex_lock(&client->lock);
-    prepared = client->connection == c &&
-               warprsa_client_upload(client, c, use->key) &&
-               warprsa_connection_acquire(c, now_ns, UINT64_MAX / 2,
-                                          &use->ticket.slot);
-    if (prepared) {
-        warprsa_shm_request *request = &c->shm.slot[use->ticket.slot].request;
-
-        if (++client->generations == 0)
-            client->generations = 1;
-        use->ticket.generation = client->generations;
-        request->key = use->key->number;
-        request->key_generation = use->key->generation;
-    }
-    pthread_mutex_unlock(&client->lock);
-    return prepared;
 }
 
 static void fill(const warprsa_connection *c, const warprsa_client_use *use,
@@ -126,22 +142,20 @@ static void fill(const warprsa_connection *c, const warprsa_client_use *use,
 static void submit(warprsa_client *client, warprsa_client_use *use,
                    uint32_t notifier, uint64_t now_ns)
 {
-    warprsa_connection *c = connection(client, now_ns);
+    warprsa_connection *c = prepare(client, use, now_ns);
 
-    if (c == NULL || !prepare(client, c, use, now_ns)) {
-        warprsa_connection_drop(c);
+    if (c == NULL) {
         look_again(use, now_ns, AGAIN_MS);
         return;
     }
     notifier = warprsa_client_notifier_number(c, notifier);
     fill(c, use, notifier, now_ns);
-    use->serial = c->serial;
+    use->connection = c;
     use->is_submitted = true;
     use->by_notifier = notifier != 0;
     atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);
     warprsa_connection_submit(c, use->ticket.slot, use->ticket.generation);
     look_again(use, now_ns, notifier != 0 ? HEALTH_MS : LOOK_MS);
-    warprsa_connection_drop(c);
 }
 
 /* Counts an answer of the daemon's. */
@@ -183,23 +197,8 @@ static warprsa_use_answer poll_answer(warprsa_client *client,
     if (!how.owned)
         return WARPRSA_USE_LATER;
     count(client, c, use, how.use);
-    pthread_mutex_lock(&client->lock);
     warprsa_connection_release(c, use->ticket.slot);
-    pthread_mutex_unlock(&client->lock);
     return how.use;
-}
-
-/* The connection that a use was submitted over, if it is still the client's,
- * with one more reference. */
-static warprsa_connection *submitted_over(warprsa_client *client,
-                                          const warprsa_client_use *use)
-{
-    warprsa_connection *c = warprsa_client_connection(client);
-
-    if (c != NULL && c->serial == use->serial)
-        return c;
-    warprsa_connection_drop(c);
-    return NULL;
 }
 
 /* Looks for the answer to a use that was submitted. LATER: there will be none,
@@ -207,10 +206,10 @@ static warprsa_connection *submitted_over(warprsa_client *client,
 static warprsa_use_answer look(warprsa_client *client, warprsa_client_use *use,
                                uint64_t now_ns, uint8_t *output)
 {
-    warprsa_connection *c = submitted_over(client, use);
+    warprsa_connection *c = use->connection;
     warprsa_use_answer answer = WARPRSA_USE_LATER;
 
-    if (c != NULL) {
+    if (client->connection == c) {
         answer = poll_answer(client, c, use, output);
         if (answer == WARPRSA_USE_PENDING &&
             (!warprsa_connection_alive(c) ||
@@ -220,9 +219,10 @@ static warprsa_use_answer look(warprsa_client *client, warprsa_client_use *use,
             answer = WARPRSA_USE_LATER;
         }
     }
-    warprsa_connection_drop(c);
     if (answer != WARPRSA_USE_PENDING) {
         use->is_submitted = false;
+        use->connection = NULL;
+        warprsa_connection_drop(c);
         atomic_fetch_sub_explicit(&client->depth, 1, memory_order_relaxed);
     }
     return answer;
@@ -256,13 +256,10 @@ warprsa_use_answer warprsa_client_use_go_on(warprsa_client *client,
 /* Sleeps until the answer may be there, or until wake_ns. */
 static void sleep_on(warprsa_client *client, const warprsa_client_use *use)
 {
-    warprsa_connection *c =
-        use->is_submitted ? submitted_over(client, use) : NULL;
     struct timespec until;
 
-    if (c != NULL) {
-        (void)warprsa_connection_sleep(c, use->ticket);
-        warprsa_connection_drop(c);
+    if (use->is_submitted && client->connection == use->connection) {
+        (void)warprsa_connection_sleep(use->connection, use->ticket);
         return;
     }
     until = warprsa_timespec(use->wake_ns);

@@ -7,6 +7,8 @@
  * submitted again. It may then be computed twice, which has no effect but in
  * what the daemon counts.
  *
+ * A use that has begun goes on until it has ended: it holds its connection.
+ *
  * The client must have been opened with `uses`.
  */
 #ifndef WARPRSA_BATCHING_DAEMON_CLIENT_CLIENT_USES_H
@@ -31,8 +33,8 @@ typedef struct warprsa_client_use {
     uint64_t until_ns; /* the deadline */
     bool is_submitted;
     bool by_notifier; /* if it is submitted: one tells of the answer */
-    /* The client's own. */
-    uint32_t serial; /* of the connection */
+    /* The client's own. If it is submitted: the connection, a reference. */
+    struct warprsa_connection *connection;
     warprsa_ticket ticket;
 } warprsa_client_use;
 

@@ -220,6 +220,17 @@ bool warprsa_connection_alive(warprsa_connection *c)
     return poll(&end, 1, 0) <= 0;
 }
 
+bool warprsa_connection_alive_lately(warprsa_connection *c, uint64_t now_ns)
+{
+    if (now_ns < atomic_load_explicit(&c->asked_ns, memory_order_relaxed) +
+                     WARPRSA_NS_PER_MS)
+        return !atomic_load_explicit(&c->dead, memory_order_relaxed);
+    if (!warprsa_connection_alive(c))
+        return false;
+    atomic_store_explicit(&c->asked_ns, now_ns, memory_order_relaxed);
+    return true;
+}
+
 static bool is_silent(const warprsa_connection *c, uint64_t now_ns)
 {
     return now_ns >= atomic_load_explicit(&c->shm.head->heartbeat_ns,

@@ -58,6 +58,8 @@ typedef struct warprsa_connection {
     /* A thread has waited for the daemon in vain, and the daemon has shown no
      * life since. */
     _Atomic bool hangs;
+    /* When the kernel was last asked whether the daemon holds its end. */
+    _Atomic uint64_t asked_ns;
     /* How often the daemon was found to hang, and when last. */
     _Atomic uint32_t hang_ticks;
     _Atomic uint64_t hang_tick_ns;
@@ -66,8 +68,9 @@ typedef struct warprsa_connection {
     warprsa_shm shm;
     warprsa_ring ring; /* its cells are in the shm */
     warprsa_client_slot *slot;
+    warprsa_id_pool free_slots; /* acquired under the client's lock */
     /* Under the client's lock. */
-    warprsa_id_pool free_slots, free_keys, free_notifiers;
+    warprsa_id_pool free_keys, free_notifiers;
     warprsa_own_fd *notifier; /* by number, from 1 */
     uint32_t notifiers;
     uint32_t ready[WARPRSA_NOTIFIERS_READY]; /* numbers that nobody uses yet */
@@ -107,6 +110,11 @@ void warprsa_connection_abandon(warprsa_connection *connection);
 /* Whether the daemon still holds its end, as the kernel says. Any thread. */
 bool warprsa_connection_alive(warprsa_connection *connection);
 
+/* The same, but another thread's answer of the last millisecond will do: many
+ * threads submit many requests in that time. */
+bool warprsa_connection_alive_lately(warprsa_connection *connection,
+                                     uint64_t now_ns);
+
 /*
  * Whether the daemon reacts to notifications. Every caller asks before it
  * submits; only the first one waits for the daemon, for a few milliseconds.
@@ -140,7 +148,7 @@ void warprsa_connection_shut(warprsa_connection *connection);
 bool warprsa_connection_acquire(warprsa_connection *connection, uint64_t now_ns,
                                 uint64_t abandoned_ns, uint32_t *slot);
 
-/* Releases a slot, with the client's lock. */
+/* Releases a slot. Any thread. */
 void warprsa_connection_release(warprsa_connection *connection, uint32_t slot);
 
 /* Submits the request in an acquired slot, all of which is filled in but its

@@ -15,6 +15,7 @@
 #include "batching/base/clock.h"
 #include "batching/base/container_of.h"
 #include "batching/daemon/server/session_answers.h"
+#include "batching/daemon/server/session_leave.h"
 #include "batching/daemon/server/session_turns.h"
 
 enum {
@@ -25,9 +26,11 @@ enum {
     /* Per round. An arrival takes some 20 us, a publication 1 us. */
     ARRIVALS_AT_ONCE = 4,
     PUBLISHED_AT_ONCE = 16,
-    HEARTBEAT_MS = 500, /* between two heartbeats at most */
-    STARTING_HEARTBEAT_MS =
-        10,          /* while devices are being opened, or stopping */
+    LEAVING_AT_ONCE = 16, /* sessions looked at */
+    HEARTBEAT_MS = 500,   /* between two heartbeats at most */
+    /* While devices are being opened, stopping, or waiting for other threads to
+     * let go of a session. */
+    STARTING_HEARTBEAT_MS = 10,
     PUBLISH_MS = 20, /* between two times, if nothing changed */
 };
 
@@ -41,11 +44,11 @@ static void woken(warprsa_event_source *source)
         ;
 }
 
-/* Runs on a worker of the queue. */
-static void push_answered(warprsa_session_host *host, warprsa_pending *pending)
+/* Runs on a worker of the queue, or a thread of the vault. */
+static void push_answered(warprsa_taker *taker, warprsa_pending *pending)
 {
     warprsa_event_loop *loop =
-        WARPRSA_CONTAINER_OF(host, warprsa_event_loop, host);
+        WARPRSA_CONTAINER_OF(taker, warprsa_event_loop, host.taker);
     warprsa_pending *top = NULL;
 
     /* Before the push: from then on the session may end, and so the loop. */
@@ -69,11 +72,13 @@ bool warprsa_event_loop_init(warprsa_event_loop *loop,
     loop->host = (warprsa_session_host){.context = context,
                                         .epoll = epoll,
                                         .state = WARPRSA_QUEUE_STARTING,
-                                        .push_answered = push_answered};
+                                        .answering.is_loop = true,
+                                        .taker.push = push_answered};
     warprsa_rounds_init(&loop->host.ready);
     loop->wake_source.ready = woken;
     TAILQ_INIT(&loop->arriving);
     TAILQ_INIT(&loop->host.open);
+    TAILQ_INIT(&loop->host.leaving);
     TAILQ_INIT(&loop->host.over);
     atomic_store(&loop->heartbeat_ns, warprsa_clock_ns());
     loop->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -196,6 +201,24 @@ static void end_all(warprsa_event_loop *loop)
     }
 }
 
+/* Looks at some closed sessions that other threads have had uses of. */
+static void let_go_of_some(warprsa_event_loop *loop)
+{
+    warprsa_session_host *host = &loop->host;
+    warprsa_session *last = TAILQ_LAST(&host->leaving, warprsa_sessions), *s;
+    bool is_last = last == NULL;
+
+    for (unsigned i = 0; i < LEAVING_AT_ONCE && !is_last; i++) {
+        s = TAILQ_FIRST(&host->leaving);
+        is_last = s == last;
+        TAILQ_REMOVE(&host->leaving, s, link);
+        if (warprsa_session_is_left(s))
+            TAILQ_INSERT_TAIL(&host->over, s, link);
+        else
+            TAILQ_INSERT_TAIL(&host->leaving, s, link);
+    }
+}
+
 /* Runs after the events of this round, so that no event points to a session
  * freed here. */
 static void free_over(warprsa_event_loop *loop)
@@ -211,6 +234,7 @@ static int timeout_ms(const warprsa_event_loop *loop)
     if (loop->has_more || loop->host.ready.count > 0)
         return 0;
     return loop->host.state == WARPRSA_QUEUE_STARTING ||
+                   !TAILQ_EMPTY(&loop->host.leaving) ||
                    atomic_load(&loop->host.context->stopping)
                ? STARTING_HEARTBEAT_MS
                : HEARTBEAT_MS;
@@ -232,6 +256,7 @@ bool warprsa_event_loop_round(warprsa_event_loop *loop)
     loop->has_more |= begin_arriving(loop);
     if (stopping)
         end_all(loop);
+    let_go_of_some(loop);
     free_over(loop);
     return !stopping || loop->has_more || loop->host.sessions > 0;
 }

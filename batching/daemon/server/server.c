@@ -14,6 +14,7 @@
 #include "batching/daemon/server/acceptor.h"
 #include "batching/daemon/server/event_loop.h"
 #include "batching/daemon/server/server_context.h"
+#include "batching/daemon/server/use_threads.h"
 
 struct warprsa_server {
     warprsa_server_context context;
@@ -60,9 +61,16 @@ static void stop_event_loops(warprsa_server *server, unsigned count)
 
 static bool start_threads(warprsa_server *server)
 {
-    const unsigned wanted = server->context.config.threads;
+    const warprsa_server_config *config = &server->context.config;
+    const unsigned wanted = config->threads;
     unsigned started = 0;
 
+    if (config->use_threads > 0) {
+        server->context.use_threads =
+            warprsa_use_threads_start(config->use_threads);
+        if (server->context.use_threads == NULL)
+            return false;
+    }
     for (; started < wanted; started++)
         if (pthread_create(&server->event_loops[started].thread, NULL,
                            warprsa_event_loop_run,
@@ -80,6 +88,8 @@ static const char *bad_config(const warprsa_server_config *c)
         return "threads must be 1..16";
     if (c->listeners_count < 1 || c->listeners_count > WARPRSA_LISTENERS_MAX)
         return "there must be 1 to 16 sockets to listen on";
+    if (c->use_threads > WARPRSA_USE_THREADS_MAX)
+        return "there must be 8 threads for uses at most";
     return NULL;
 }
 
@@ -88,6 +98,7 @@ static void free_server(warprsa_server *server, unsigned event_loops)
 {
     for (unsigned i = 0; i < event_loops; i++)
         warprsa_event_loop_free(&server->event_loops[i]);
+    warprsa_use_threads_stop(server->context.use_threads);
     warprsa_acceptor_free(&server->acceptor);
     warprsa_server_context_free(&server->context);
     free(server);

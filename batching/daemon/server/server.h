@@ -10,10 +10,10 @@
  * use_operations.h < server_config.h, user_quota.h < server_context.h;
  * event_source.h, peer.h, server_context.h < session.h < event_loop.h <
  * acceptor.h < server.c; session.h < session_answers.h, session_vault.h <
- * session_uses.h, session_messages.h < session_completions.h, session_leave.h,
- * session_requests.h < session_turns.h < event_loop.c; user_quota.h <
- * disposal.h; session.h < offers.h; disposal.h, lookups.h, offers.h <
- * admission.h < acceptor.c.
+ * session_uses.h, session_messages.h < use_threads.h < session_completions.h,
+ * session_leave.h, session_requests.h < session_turns.h < event_loop.c;
+ * user_quota.h < disposal.h; session.h < offers.h; disposal.h, lookups.h,
+ * offers.h < admission.h < acceptor.c.
  *
  * A client is any process that could open the socket, and is not trusted. Its
  * data is checked in admission.c and offers.c (the control connection),

@@ -16,6 +16,7 @@
 
 enum {
     WARPRSA_EVENT_LOOPS_MAX = 16,
+    WARPRSA_USE_THREADS_MAX = 8,
 };
 
 /* The limits on clients. */
@@ -36,6 +37,9 @@ typedef struct warprsa_server_config {
     const warprsa_use_operations *uses; /* the same; both or none */
     unsigned deadline_ms;               /* the queue's */
     unsigned threads;                   /* 1..WARPRSA_EVENT_LOOPS_MAX */
+    /* Threads that uses of the vault's keys are handed over to; 0: the event
+     * loops do all. At most WARPRSA_USE_THREADS_MAX. */
+    unsigned use_threads;
     warprsa_server_limits limits;
     /* The user of warprsad-gateway, whose CONNECT may name an identity of the
      * network. This process's own user: no other user may. */

@@ -18,10 +18,13 @@
 #include "batching/daemon/server/server_config.h"
 #include "batching/daemon/server/user_quota.h"
 
+struct warprsa_use_threads;
+
 typedef struct warprsa_server_context {
-    warprsa_server_config config; /* constant but for its limits */
-    pthread_mutex_t lock;         /* of config.limits */
-    _Atomic bool closing;         /* no more connections */
+    warprsa_server_config config;            /* constant but for its limits */
+    struct warprsa_use_threads *use_threads; /* NULL: none */
+    pthread_mutex_t lock;                    /* of config.limits */
+    _Atomic bool closing;                    /* no more connections */
     _Atomic bool stopping; /* no more requests; after the acceptor has ended */
     warprsa_user_quota clients; /* a seat for each session */
     /* One more seat for each session of an identity of the network: all

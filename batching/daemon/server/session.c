@@ -10,6 +10,7 @@
 #include "batching/daemon/server/session.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -140,10 +141,13 @@ bool warprsa_session_may_go_on(warprsa_session *s)
 void warprsa_session_close_notifier(warprsa_session *s,
                                     warprsa_session_notifier *notifier)
 {
-    if (!notifier->is_open)
+    if ((atomic_fetch_and(&notifier->state, ~WARPRSA_NOTIFIER_OPEN) &
+         WARPRSA_NOTIFIER_OPEN) == 0)
         return;
+    /* Another thread writes a byte, which does not block. */
+    while (atomic_load(&notifier->state) != 0)
+        sched_yield();
     close(notifier->fd);
-    notifier->is_open = notifier->listed = false;
     warprsa_session_discharge(s, 1);
 }
 

@@ -3,8 +3,8 @@
  *
  * One client process as the daemon sees it: its connection, shared memory,
  * keys, notifiers and requests under way. One event loop runs a session.
- * Threads share only what session_host says. This file begins and ends a
- * session; session_turns.h runs it.
+ * Threads share only what session_host and use_threads.h say. This file begins
+ * and ends a session; session_turns.h runs it.
  *
  * This is the trust boundary: session_messages.c and session_requests.c check
  * whatever a client puts into the shared memory. The memory may change at any
@@ -34,6 +34,7 @@
 struct warprsa_pending;
 struct warprsa_session;
 struct warprsa_session_use;
+struct warprsa_use_batch;
 
 TAILQ_HEAD(warprsa_sessions, warprsa_session);
 
@@ -48,7 +49,32 @@ enum {
     /* After so many answers of a turn the waiting clients are notified, even if
      * the turn has more answers. */
     WARPRSA_NOTIFY_ANSWERS = 32,
+    /* Uses that are handed over to another thread at once: some 0.1 ms of work,
+     * as a turn. */
+    WARPRSA_USE_BATCH = 32,
+    /* Of one session, that other threads have at once: as many as there are
+     * such threads at most, so that one client can keep all of them busy. */
+    WARPRSA_USE_BATCHES = 8,
 };
+
+/* Notifiers with answers that have not been notified yet. Each thread that
+ * answers has a list of its own. */
+typedef struct warprsa_answering {
+    bool is_loop; /* the event loop's own */
+    unsigned count;
+    unsigned unnotified; /* answers */
+    struct warprsa_to_notify {
+        struct warprsa_session *session;
+        uint32_t notifier, generation;
+    } of[WARPRSA_NOTIFY_ANSWERS];
+} warprsa_answering;
+
+/* A thread that goes on with requests once they are answered. */
+typedef struct warprsa_taker {
+    /* Takes a request that the queue has answered. Called on a worker of the
+     * queue, or a thread of the vault. */
+    void (*push)(struct warprsa_taker *taker, struct warprsa_pending *pending);
+} warprsa_taker;
 
 /* What a session needs from the event loop that runs it. */
 typedef struct warprsa_session_host {
@@ -58,19 +84,20 @@ typedef struct warprsa_session_host {
     unsigned changes;             /* of the state, ever */
     warprsa_rounds ready;         /* sessions that have something to do */
     struct warprsa_sessions open; /* the one published longest ago first */
+    /* Closed, and to be freed once other threads have let go of them. */
+    struct warprsa_sessions leaving;
     struct warprsa_sessions over; /* closed, and to be freed */
     unsigned sessions;            /* begun, and not freed */
-    /* Notifiers with answers of this turn that have not been notified. */
-    struct warprsa_to_notify {
-        struct warprsa_session *session;
-        uint32_t notifier;
-    } to_notify[WARPRSA_NOTIFY_ANSWERS];
-    unsigned to_notify_count, unnotified; /* the latter: answers */
-    /* Takes a request that the queue has answered; the event loop's thread then
-     * calls complete(). Called on a worker of the queue. */
-    void (*push_answered)(struct warprsa_session_host *host,
-                          struct warprsa_pending *pending);
+    warprsa_answering answering;  /* of this turn */
+    warprsa_taker taker; /* the event loop's thread then calls complete() */
 } warprsa_session_host;
+
+/* Where a request under way is. */
+typedef enum warprsa_pending_stage {
+    WARPRSA_STAGE_NONE,   /* there is none in the slot */
+    WARPRSA_STAGE_TAKEN,  /* a thread has it; no other one may touch it */
+    WARPRSA_STAGE_QUEUED, /* the queue has it, by its ticket */
+} warprsa_pending_stage;
 
 /* A request under way; one for each slot of a client. */
 typedef struct warprsa_pending {
@@ -78,12 +105,27 @@ typedef struct warprsa_pending {
     /* Links answered requests: in the event loop's list, then in the
      * session's. */
     struct warprsa_pending *next;
-    bool busy;
-    uint32_t generation, notifier, bytes; /* as in the request, checked */
+    atomic_int stage; /* warprsa_pending_stage */
+    /* As in the request, checked. */
+    uint32_t generation, notifier, notifier_generation, bytes;
     uint64_t begun_ns;
+    warprsa_taker *taker; /* who goes on with it */
     warprsa_ticket ticket;
+    /* Of a use that has not begun: what its key stands for, a reference each;
+     * `key` may be NULL. */
+    warprsa_vault_key *vault_key;
+    warprsa_key *key;
     struct warprsa_session_use *use; /* NULL: of a key of the client's own */
 } warprsa_pending;
+
+/* Uses of one session that are to be begun, in their order. */
+typedef struct warprsa_use_batch {
+    warprsa_rounds_entry turn; /* of the thread that hands it over */
+    struct warprsa_session *session;
+    warprsa_pending *first, *last;
+    unsigned count;
+    atomic_bool is_away; /* handed over; it is that thread's */
+} warprsa_use_batch;
 
 /* A key of the vault that a client has named. */
 typedef struct warprsa_session_vault_key {
@@ -99,12 +141,15 @@ typedef struct warprsa_session_key {
     warprsa_session_vault_key *vault; /* NULL: the client's own key */
 } warprsa_session_key;
 
+/* Other threads look at it only after they have counted themselves. */
 typedef struct warprsa_session_notifier {
     uint32_t generation;
-    bool is_open; /* fd is valid */
-    bool listed;  /* in the host's to_notify */
     int fd;
+    /* WARPRSA_NOTIFIER_OPEN: fd is valid; plus how many threads use it. */
+    _Atomic uint32_t state;
 } warprsa_session_notifier;
+
+#define WARPRSA_NOTIFIER_OPEN (UINT32_C(1) << 31)
 
 typedef struct warprsa_session {
     warprsa_session_host *host;        /* NULL until begin() */
@@ -119,7 +164,11 @@ typedef struct warprsa_session {
     int eventfd;
     int memory;       /* of the shm, until the client has attached */
     const char *gone; /* why it is to be ended in its next turn, or NULL */
-    bool closed;
+    atomic_bool closed;
+    bool has_handed_over; /* other threads have had uses of it */
+    bool is_leaving;      /* in the host's list */
+    bool is_passing;      /* in it, nothing is under way, and `seen` is set */
+    uint32_t seen[WARPRSA_USE_THREADS_MAX]; /* as in use_threads.h */
     uint64_t published_ns;
     unsigned published_change; /* of the host's changes, the last one */
     /* This turn: when it should end, when it last read the clock, messages
@@ -145,9 +194,13 @@ typedef struct warprsa_session {
     warprsa_session_notifier *notifiers; /* number 1 is at 1 */
     warprsa_pending *pending;
     warprsa_pending *answered, *last_answered; /* in this order */
-    unsigned in_flight;
-    unsigned descriptors; /* that its user is charged for */
-    uint64_t answers;     /* DONE, ever */
+    warprsa_use_batch taken; /* in this turn, and not handed over yet */
+    warprsa_use_batch batches[WARPRSA_USE_BATCHES];
+    warprsa_use_batch *newest; /* that was handed over; NULL: none */
+    /* A thread that answers a request counts it off last. */
+    atomic_uint in_flight;
+    unsigned descriptors;     /* that its user is charged for */
+    _Atomic uint64_t answers; /* DONE, ever */
 } warprsa_session;
 
 /* Two texts for "%s%s" in a line of the log: for which identity, if any. */

@@ -22,19 +22,21 @@ static void complete(warprsa_session *s, warprsa_pending *p)
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
     warprsa_outcome outcome;
     warprsa_answer got;
+    warprsa_answer_to to;
 
     /* Never PENDING: there is an answer, or the deadline has passed. */
     got = warprsa_queue_collect(context->config.queue, p->ticket, output,
                                 &outcome);
-    p->busy = false;
+    to = warprsa_session_answer_to(s, p);
+    atomic_store(&p->stage, WARPRSA_STAGE_NONE);
     s->in_flight--;
     if (!s->closed) {
         if (got == WARPRSA_DONE)
             memcpy(s->shm.slot[slot].request.number, output, p->bytes);
         s->shm.slot[slot].took_ns = s->now_ns - p->begun_ns;
         s->shm.slot[slot].on_cpus = outcome.on_cpus;
-        warprsa_session_answer(s, slot, p->generation, p->notifier, got,
-                               outcome.reason);
+        warprsa_session_answer(s, &to, got, outcome.reason,
+                               &s->host->answering);
     }
     explicit_bzero(output, sizeof(output));
 }
@@ -47,11 +49,11 @@ void warprsa_session_complete_some(warprsa_session *s)
         /* The client may use the slot again once it has the answer. */
         s->answered = p->next;
         if (p->use != NULL)
-            warprsa_session_complete_use(s, p);
+            warprsa_session_complete_use(p, s->now_ns, &s->host->answering);
         else
             complete(s, p);
         if (!warprsa_session_may_go_on(s))
             break;
     }
-    warprsa_session_notify_all(s->host);
+    warprsa_session_notify_all(&s->host->answering);
 }

@@ -6,6 +6,7 @@
 #include "batching/daemon/server/session_leave.h"
 
 #include "batching/daemon/server/session_vault.h"
+#include "batching/daemon/server/use_threads.h"
 
 enum {
     /* Keys, notifiers and requests of a closed session: about 1 us each. */
@@ -21,15 +22,17 @@ static unsigned withdraw_requests(warprsa_session *s, unsigned most)
          s->withdrawn_end++) {
         warprsa_pending *p = &s->pending[s->withdrawn_end];
 
-        if (!p->busy)
+        if (atomic_load(&p->stage) == WARPRSA_STAGE_NONE)
             continue;
         most--;
-        if ((p->use != NULL && p->use->is_computed) ||
+        /* If another thread takes the request at this moment, the queue has
+         * answered it, and withdraw() returns false for its ticket. */
+        if (atomic_load(&p->stage) != WARPRSA_STAGE_QUEUED ||
             !warprsa_queue_withdraw(s->context->config.queue, p->ticket))
             continue;
         warprsa_session_use_free(p->use);
         p->use = NULL;
-        p->busy = false;
+        atomic_store(&p->stage, WARPRSA_STAGE_NONE);
         s->in_flight--;
     }
     return most;
@@ -52,8 +55,24 @@ static bool give_back(warprsa_session *s)
 void warprsa_session_leave(warprsa_session *s)
 {
     warprsa_rounds_remove(&s->host->ready, &s->ready);
-    if (!give_back(s) || s->answered != NULL)
+    if (!give_back(s) || s->answered != NULL) {
         warprsa_session_make_ready(s);
-    else if (s->in_flight == 0)
+    } else if (s->has_handed_over && !s->is_leaving) {
+        s->is_leaving = true;
+        TAILQ_INSERT_TAIL(&s->host->leaving, s, link);
+    } else if (!s->has_handed_over && s->in_flight == 0) {
         TAILQ_INSERT_TAIL(&s->host->over, s, link);
+    }
+}
+
+bool warprsa_session_is_left(warprsa_session *s)
+{
+    const warprsa_use_threads *threads = s->context->use_threads;
+
+    if (s->in_flight != 0 || s->answered != NULL)
+        return false;
+    if (!s->is_passing)
+        warprsa_use_threads_note(threads, s->seen);
+    s->is_passing = true;
+    return warprsa_use_threads_passed(threads, s->seen);
 }

@@ -12,4 +12,8 @@
 /* A turn of a closed session. Its last answer brings another turn. */
 void warprsa_session_leave(warprsa_session *session);
 
+/* Of a session in the host's list `leaving`: whether it is over. Nothing of it
+ * is under way, and no thread of use_threads.h has it any more. */
+bool warprsa_session_is_left(warprsa_session *session);
+
 #endif

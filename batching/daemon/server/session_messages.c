@@ -104,10 +104,12 @@ static const char *add_notifier(warprsa_session *s,
     warprsa_session_close_notifier(s, notifier);
     notifier->generation = asked->generation;
     if (warprsa_session_charge(s, 1)) {
-        notifier->is_open = warprsa_session_one_way(SOCK_STREAM, ends);
-        notifier->fd = ends[0];
-        if (!notifier->is_open)
+        if (warprsa_session_one_way(SOCK_STREAM, ends)) {
+            notifier->fd = ends[0];
+            atomic_fetch_or(&notifier->state, WARPRSA_NOTIFIER_OPEN);
+        } else {
             warprsa_session_discharge(s, 1);
+        }
     }
     sent = send_notifier(s, asked, ends[1]);
     if (ends[1] >= 0)

@@ -10,9 +10,13 @@
 #include "batching/daemon/server/session_answers.h"
 #include "batching/daemon/server/session_messages.h"
 #include "batching/daemon/server/session_uses.h"
+#include "batching/daemon/server/use_threads.h"
 
 enum {
     REQUESTS_AT_ONCE = 256, /* at most, in a turn */
+    /* The wake-up of another thread takes about as long as fewer uses do, and
+     * their clients would wait for it. */
+    WORTH_A_WAKE_UP = 8,
 };
 
 /* The key that a request refers to, or NULL if the client has no such key. */
@@ -84,6 +88,18 @@ static bool is_fit(const warprsa_session_key *key,
                0;
 }
 
+/* Notes what a request says, for its answer. */
+static void note(warprsa_session *s, warprsa_pending *p,
+                 const warprsa_shm_request *request)
+{
+    p->session = s;
+    p->generation = request->generation;
+    p->notifier = request->notifier;
+    p->notifier_generation = request->notifier_generation;
+    p->begun_ns = s->now_ns;
+    p->taker = &s->host->taker;
+}
+
 /* Submits or refuses a request with a key of the client's own. */
 static void submit(warprsa_session *s, uint32_t slot,
                    const warprsa_shm_request *request,
@@ -93,19 +109,16 @@ static void submit(warprsa_session *s, uint32_t slot,
     warprsa_pending *p = &s->pending[slot];
     warprsa_notify notify = {.wake = warprsa_session_queue_answered, .arg = p};
     warprsa_cpu_reason reason = WARPRSA_CPU_ERROR;
+    warprsa_answer_to to;
 
     if (atomic_load(&context->stopping)) {
         reason = WARPRSA_CPU_NO_DEVICE;
     } else if (is_fit(key, request)) {
-        p->session = s;
-        p->generation = request->generation;
-        p->notifier = request->notifier;
         p->bytes = request->bytes;
-        p->begun_ns = s->now_ns;
         if (warprsa_queue_submit(context->config.queue, key->key,
                                  request->number, notify,
                                  &p->ticket) == WARPRSA_DONE) {
-            p->busy = true;
+            atomic_store(&p->stage, WARPRSA_STAGE_QUEUED);
             s->in_flight++;
             return;
         }
@@ -115,8 +128,70 @@ static void submit(warprsa_session *s, uint32_t slot,
     } else if (key != NULL && key->key == NULL) {
         reason = WARPRSA_CPU_KEY_CACHE_FULL;
     }
-    warprsa_session_answer(s, slot, request->generation, request->notifier,
-                           WARPRSA_REFUSED, reason);
+    to = warprsa_session_answer_to(s, p);
+    warprsa_session_answer(s, &to, WARPRSA_REFUSED, reason,
+                           &s->host->answering);
+}
+
+/* A batch that no thread has; NULL: they have enough of this session. */
+static warprsa_use_batch *free_batch(warprsa_session *s)
+{
+    for (unsigned i = 0; i < WARPRSA_USE_BATCHES; i++)
+        if (!atomic_load(&s->batches[i].is_away))
+            return &s->batches[i];
+    return NULL;
+}
+
+/* Hands the uses that were taken over to other threads. False: these have
+ * enough of this session, or they sleep and the uses are few. */
+static bool hand_over(warprsa_session *s)
+{
+    warprsa_use_threads *threads = s->context->use_threads;
+    warprsa_use_batch *batch = NULL;
+
+    if (threads == NULL || (s->taken.count < WORTH_A_WAKE_UP &&
+                            !warprsa_use_threads_are_awake(threads)))
+        return false;
+    if (s->newest != NULL &&
+        warprsa_use_threads_add(threads, s->newest, &s->taken))
+        return true;
+    batch = free_batch(s);
+    if (batch == NULL)
+        return false;
+    batch->session = s;
+    batch->first = s->taken.first;
+    batch->last = s->taken.last;
+    batch->count = s->taken.count;
+    atomic_store(&batch->is_away, true);
+    s->newest = batch;
+    s->has_handed_over = true;
+    warprsa_use_threads_begin(threads, batch);
+    return true;
+}
+
+/* Has the uses that were taken begun. */
+static void begin_uses(warprsa_session *s)
+{
+    if (!hand_over(s))
+        warprsa_session_begin_uses(s->taken.first, &s->host->taker,
+                                   &s->host->answering);
+    s->taken = (warprsa_use_batch){.count = 0};
+}
+
+/* Takes a use, and has a full batch of them begun. */
+static void take_use(warprsa_session *s, warprsa_pending *p,
+                     warprsa_session_key *key)
+{
+    if (!warprsa_session_take_use(s, p, key))
+        return;
+    p->next = NULL;
+    if (s->taken.count++ == 0)
+        s->taken.first = p;
+    else
+        s->taken.last->next = p;
+    s->taken.last = p;
+    if (s->taken.count == WARPRSA_USE_BATCH)
+        begin_uses(s);
 }
 
 /* Serves a request, which is a copy of the slot. */
@@ -125,8 +200,9 @@ static void serve(warprsa_session *s, uint32_t slot,
 {
     warprsa_session_key *key = key_of(s, request);
 
+    note(s, &s->pending[slot], request);
     if (key != NULL && key->vault != NULL)
-        warprsa_session_serve_use(s, slot, request, key);
+        take_use(s, &s->pending[slot], key);
     else
         submit(s, slot, request, key);
 }
@@ -152,7 +228,8 @@ static bool read_request(warprsa_session *s)
 
     if (!next_request(s, &slot))
         return false;
-    if (slot >= s->shm.slots || s->pending[slot].busy) {
+    if (slot >= s->shm.slots ||
+        atomic_load(&s->pending[slot].stage) != WARPRSA_STAGE_NONE) {
         warprsa_session_end(s, "it broke the protocol: a slot that is not its "
                                "own to submit");
         return false;
@@ -166,7 +243,8 @@ static bool read_request(warprsa_session *s)
     return !waits && !s->closed;
 }
 
-bool warprsa_session_read_ring(warprsa_session *s)
+/* Returns whether there may be more. */
+static bool read_requests(warprsa_session *s)
 {
     for (unsigned i = 0; i < REQUESTS_AT_ONCE; i++) {
         if (!read_request(s))
@@ -174,8 +252,17 @@ bool warprsa_session_read_ring(warprsa_session *s)
         if (!warprsa_session_may_go_on(s))
             break;
     }
+    return true;
+}
+
+bool warprsa_session_read_ring(warprsa_session *s)
+{
+    const bool more = read_requests(s);
+
+    if (s->taken.count > 0)
+        begin_uses(s);
     atomic_store_explicit(&s->shm.head->depth,
                           warprsa_queue_depth(s->context->config.queue),
                           memory_order_relaxed);
-    return true;
+    return more;
 }

@@ -45,7 +45,7 @@ static void take_turn(warprsa_session *s)
         warprsa_session_end(s, s->gone);
     if (!s->closed)
         more = read_some(s);
-    warprsa_session_notify_all(s->host);
+    warprsa_session_notify_all(&s->host->answering);
     if (s->closed)
         warprsa_session_leave(s);
     else if (more || s->answered != NULL)

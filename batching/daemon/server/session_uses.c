@@ -29,20 +29,20 @@ static ending denied(warprsa_denial denial)
     return (ending){.answer = WARPRSA_USE_DENIED, .denial = denial};
 }
 
-static void answer(warprsa_session *s, uint32_t slot, uint32_t generation,
-                   uint32_t notifier, const ending *end)
+static void answer(warprsa_session *s, const warprsa_answer_to *whom,
+                   const ending *end, warprsa_answering *answering)
 {
-    warprsa_shm_slot *to = &s->shm.slot[slot];
+    warprsa_shm_slot *to = &s->shm.slot[whom->slot];
 
     to->use_answer = end->answer;
     to->denial = end->denial;
     to->errors = end->errors;
     if (end->answer == WARPRSA_USE_DENIED)
         warprsa_count(&s->context->config.counters->vault_denials, 1);
-    warprsa_session_answer(s, slot, generation, notifier,
+    warprsa_session_answer(s, whom,
                            end->answer == WARPRSA_USE_DONE ? WARPRSA_DONE
                                                            : WARPRSA_REFUSED,
-                           WARPRSA_CPU_ERROR);
+                           WARPRSA_CPU_ERROR, answering);
 }
 
 /* A client can ask for any digest at all. The vault logs all other denials. */
@@ -59,37 +59,36 @@ static ending no_key(const warprsa_session *s, const warprsa_session_key *key)
     return denied(WARPRSA_DENIED_NO_KEY);
 }
 
-/* Whether the client may have this use: PENDING, and *use is filled in; or how
- * it ends. */
-static ending begin(warprsa_session *s, uint32_t slot, warprsa_session_key *key,
-                    warprsa_session_use **use)
+/* Whether the client may have this use: PENDING, and p->use is filled in; or
+ * how it ends. */
+static ending begin(warprsa_pending *p)
 {
-    const warprsa_vault *vault = s->context->config.vault;
-    /* After a start the keys may come later than the clients. */
-    const bool has_all = vault == NULL || warprsa_vault_is_filled(vault);
-    warprsa_vault_key *of = NULL;
+    const warprsa_session *s = p->session;
+    const uint32_t slot = (uint32_t)(p - s->pending);
+    warprsa_vault_key *of = p->vault_key;
     warprsa_vault_user user;
     warprsa_key_use header;
     warprsa_vault_paid paid;
     warprsa_denial denial;
 
-    of = warprsa_session_find_key(s, key);
-    if (of == NULL)
-        return has_all ? no_key(s, key) : later;
+    if (s->closed || atomic_load(&s->context->stopping))
+        return later;
     warprsa_shm_copy_header(&s->shm, slot, &header);
-    if (warprsa_key_use_fault(&header, key->bytes) != NULL)
+    if (warprsa_key_use_fault(&header, warprsa_vault_key_modulus_bytes(of)) !=
+        NULL)
         return failed;
     warprsa_peer_user(&s->peer, s->user.identity, &user);
     denial = warprsa_vault_may(of, &user, &header, &paid);
     if (denial != WARPRSA_ALLOWED)
         return denied(denial);
-    *use = warprsa_session_use_new(of, &header);
-    if (*use == NULL) {
+    p->use = warprsa_session_use_new(of, &header);
+    if (p->use == NULL) {
         warprsa_vault_give_back(of, &user, &paid);
         return later;
     }
-    (*use)->paid = paid;
-    warprsa_shm_copy_input(&s->shm, slot, (*use)->input, header.input_bytes);
+    p->use->pending = p;
+    p->use->paid = paid;
+    warprsa_shm_copy_input(&s->shm, slot, p->use->input, header.input_bytes);
     return pending;
 }
 
@@ -129,9 +128,8 @@ static void computed(warprsa_use_task *task)
 {
     warprsa_session_use *use =
         WARPRSA_CONTAINER_OF(task, warprsa_session_use, task);
-    warprsa_session_host *host = use->pending->session->host;
 
-    host->push_answered(host, use->pending);
+    warprsa_session_queue_answered(use->pending);
 }
 
 /* Has a thread of the vault compute the use, or a GPU host that has the key; of
@@ -159,17 +157,20 @@ static bool compute(const warprsa_session *s, warprsa_session_use *use)
 }
 
 /* Has the queue compute the use, or else a thread of the vault. */
-static bool submit(const warprsa_session *s, warprsa_pending *p,
-                   warprsa_key *key)
+static bool submit(const warprsa_session *s, warprsa_pending *p)
 {
+    warprsa_key *key = p->key;
     const warprsa_notify notify = {.wake = warprsa_session_queue_answered,
                                    .arg = p};
 
-    return (key != NULL &&
-            memcmp(p->use->input, warprsa_key_modulus(key), p->use->size) < 0 &&
-            warprsa_queue_submit(s->context->config.queue, key, p->use->input,
-                                 notify, &p->ticket) == WARPRSA_DONE) ||
-           compute(s, p->use);
+    if (key == NULL ||
+        memcmp(p->use->input, warprsa_key_modulus(key), p->use->size) >= 0 ||
+        warprsa_queue_submit(s->context->config.queue, key, p->use->input,
+                             notify, &p->ticket) != WARPRSA_DONE)
+        return compute(s, p->use);
+    /* The ticket is valid. Only this thread goes on with the use, later. */
+    atomic_store(&p->stage, WARPRSA_STAGE_QUEUED);
+    return true;
 }
 
 /* How a use ended that was computed. */
@@ -193,43 +194,84 @@ static void give_back(const warprsa_session *s, warprsa_session_use *use)
     warprsa_vault_give_back(use->key, &user, &use->paid);
 }
 
-static void end_use(warprsa_session *s, warprsa_pending *p, const ending *end)
+/* The slot may be the client's again as soon as the stage says so: nothing of
+ * the request is looked at after that. The session stays, since the calling
+ * thread is the event loop's, or one that this waits for. */
+static void end_use(warprsa_pending *p, const ending *end,
+                    warprsa_answering *answering)
 {
-    if (end->answer == WARPRSA_USE_LATER)
+    warprsa_session *s = p->session;
+    const warprsa_answer_to to = warprsa_session_answer_to(s, p);
+
+    if (end->answer == WARPRSA_USE_LATER && p->use != NULL)
         give_back(s, p->use);
     warprsa_session_use_free(p->use);
     p->use = NULL;
-    p->busy = false;
-    s->in_flight--;
+    atomic_store(&p->stage, WARPRSA_STAGE_NONE);
     if (!s->closed)
-        answer(s, (uint32_t)(p - s->pending), p->generation, p->notifier, end);
+        answer(s, &to, end, answering);
+    s->in_flight--;
 }
 
-void warprsa_session_serve_use(warprsa_session *s, uint32_t slot,
-                               const warprsa_shm_request *request,
-                               warprsa_session_key *key)
+/* Lets go of what the key of a use stands for. */
+static void release(warprsa_pending *p)
 {
-    warprsa_pending *p = &s->pending[slot];
-    ending end = later;
+    warprsa_vault_key_release(p->vault_key);
+    warprsa_key_release(p->key);
+    p->vault_key = NULL;
+    p->key = NULL;
+}
 
-    if (!atomic_load(&s->context->stopping))
-        end = begin(s, slot, key, &p->use);
-    if (end.answer != WARPRSA_USE_PENDING) {
-        answer(s, slot, request->generation, request->notifier, &end);
-        return;
+bool warprsa_session_take_use(warprsa_session *s, warprsa_pending *p,
+                              warprsa_session_key *key)
+{
+    const warprsa_vault *vault = s->context->config.vault;
+    /* After a start the keys may come later than the clients. */
+    const bool has_all = vault == NULL || warprsa_vault_is_filled(vault);
+    const warprsa_answer_to to = warprsa_session_answer_to(s, p);
+    ending end;
+
+    p->vault_key = warprsa_session_find_key(s, key);
+    if (p->vault_key == NULL) {
+        end = has_all && !atomic_load(&s->context->stopping) ? no_key(s, key)
+                                                             : later;
+        answer(s, &to, &end, &s->host->answering);
+        return false;
     }
-    p->session = s;
-    p->generation = request->generation;
-    p->notifier = request->notifier;
-    p->begun_ns = s->now_ns;
-    p->busy = true;
-    p->use->pending = p;
+    warprsa_vault_key_hold(p->vault_key);
+    p->key = key->key;
+    if (p->key != NULL)
+        warprsa_key_hold(p->key);
+    atomic_store(&p->stage, WARPRSA_STAGE_TAKEN);
     s->in_flight++;
-    if (!pad(s, p->use)) {
+    return true;
+}
+
+static void begin_use(warprsa_pending *p, warprsa_taker *taker,
+                      warprsa_answering *answering)
+{
+    const warprsa_session *s = p->session;
+    ending end;
+
+    p->taker = taker;
+    end = begin(p);
+    if (end.answer == WARPRSA_USE_PENDING && !pad(s, p->use))
         end = ending_of(p->use);
-        end_use(s, p, &end);
-    } else if (!submit(s, p, key->key)) {
-        end_use(s, p, &later);
+    if (end.answer == WARPRSA_USE_PENDING && !submit(s, p))
+        end = later;
+    release(p);
+    if (end.answer != WARPRSA_USE_PENDING)
+        end_use(p, &end, answering);
+}
+
+void warprsa_session_begin_uses(warprsa_pending *first, warprsa_taker *taker,
+                                warprsa_answering *answering)
+{
+    while (first != NULL) {
+        warprsa_pending *p = first;
+
+        first = p->next;
+        begin_use(p, taker, answering);
     }
 }
 
@@ -274,7 +316,8 @@ static bool is_by_libcrypto(const warprsa_session_use *use)
 }
 
 /* Writes a result into the client's memory. */
-static void give(const warprsa_session *s, const warprsa_pending *p)
+static void give(const warprsa_session *s, const warprsa_pending *p,
+                 uint64_t now_ns)
 {
     const uint32_t slot = (uint32_t)(p - s->pending);
     const warprsa_session_use *use = p->use;
@@ -282,16 +325,19 @@ static void give(const warprsa_session *s, const warprsa_pending *p)
 
     memcpy(s->shm.use[slot].number, use->answer, use->task.length);
     to->bytes = use->task.length;
-    to->took_ns = s->now_ns - p->begun_ns;
+    to->took_ns = now_ns - p->begun_ns;
     to->on_cpus = use->on_cpus;
     to->by_libcrypto = is_by_libcrypto(use);
 }
 
-void warprsa_session_complete_use(warprsa_session *s, warprsa_pending *p)
+void warprsa_session_complete_use(warprsa_pending *p, uint64_t now_ns,
+                                  warprsa_answering *answering)
 {
+    const warprsa_session *s = p->session;
     warprsa_counters *counters = s->context->config.counters;
     ending end;
 
+    atomic_store(&p->stage, WARPRSA_STAGE_TAKEN);
     if (p->use->is_computed)
         end = ending_of(p->use);
     else if (!go_on(s, p, &end))
@@ -303,7 +349,7 @@ void warprsa_session_complete_use(warprsa_session *s, warprsa_pending *p)
         if (warprsa_vault_key_is_remote(p->use->key))
             warprsa_count(&counters->vault_remote, 1);
         if (!s->closed)
-            give(s, p);
+            give(s, p, now_ns);
     }
-    end_use(s, p, &end);
+    end_use(p, &end, answering);
 }

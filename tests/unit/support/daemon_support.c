@@ -131,6 +131,7 @@ void test_server_open(test_server *s, unsigned slots, unsigned deadline_ms)
     assert_non_null(mkdtemp(s->directory));
     snprintf(s->path, sizeof(s->path), "%s/socket", s->directory);
     s->config.threads = 2;
+    s->config.use_threads = 2;
     s->config.limits = (warprsa_server_limits){
         .clients = 8,
         .user_clients = 8,

@@ -64,6 +64,9 @@ warprsa_vault *fake_vault_reset(unsigned count)
     memset(published, 0, sizeof(published));
     fake_vault.editions_left = 0;
     fake_vault.partial = false;
+    fake_vault.hold_encode = fake_vault.hold_finish = false;
+    fake_vault.hold_compute = false;
+    fake_vault.questions = 0;
     fake_vault.uses = fake_vault.denials = fake_vault.late = 0;
     fake_vault.given_back = 0;
     fake_vault.paid = fake_vault.given_back_lines = 0;
@@ -170,6 +173,14 @@ static void note_user(const warprsa_vault_user *user)
     pthread_mutex_unlock(&fake_vault.lock);
 }
 
+static void note_order(const warprsa_vault_user *user)
+{
+    const unsigned at = atomic_fetch_add(&fake_vault.questions, 1);
+
+    if (at < FAKE_VAULT_ORDER)
+        fake_vault.order[at] = user->uid;
+}
+
 warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
                                  const warprsa_vault_user *user,
                                  const warprsa_key_use *use,
@@ -183,6 +194,7 @@ warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
     assert_null(
         warprsa_key_use_fault(use, warprsa_vault_key_modulus_bytes(key)));
     note_user(user);
+    note_order(user);
     atomic_fetch_add(
         denial == WARPRSA_ALLOWED ? &fake_vault.uses : &fake_vault.denials, 1);
     return denial;
@@ -298,12 +310,26 @@ warprsa_vault_key_for_engines(const warprsa_vault_key *key)
 
 /* ---- Operations ---- */
 
+/* Does not return while it is held. */
+static void hold(const atomic_bool *held)
+{
+    const struct timespec tick = {0, 1000000};
+
+    if (!*held)
+        return;
+    atomic_fetch_add(&fake_vault.held, 1);
+    while (*held)
+        nanosleep(&tick, NULL);
+    atomic_fetch_sub(&fake_vault.held, 1);
+}
+
 static bool encode(const warprsa_vault_key *key, const warprsa_key_use *use,
                    const uint8_t *input, uint8_t *number,
                    warprsa_use_errors *errors)
 {
     const unsigned size = warprsa_vault_key_modulus_bytes(key);
 
+    hold(&fake_vault.hold_encode);
     errors->codes[0] = 17;
     memset(number, 0, size);
     memcpy(number + size - use->input_bytes, input, use->input_bytes);
@@ -317,6 +343,7 @@ static bool finish(const warprsa_vault_key *key, const warprsa_key_use *use,
 {
     const unsigned size = warprsa_vault_key_modulus_bytes(key);
 
+    hold(&fake_vault.hold_finish);
     errors->codes[0] = 18;
     *length = use->operation == WARPRSA_USE_SIGN ? size : size / 2;
     memcpy(answer, power, *length);
@@ -342,6 +369,7 @@ static void *compute_task(void *arg)
     warprsa_use_task *task = arg;
     uint8_t power[FAKE_VAULT_LARGE_BYTES];
 
+    hold(&fake_vault.hold_compute);
     if (task->power == NULL)
         compute_power(task->key, task->input, power);
     atomic_fetch_add(&fake_vault.computed, 1);

@@ -19,6 +19,7 @@ enum {
     FAKE_VAULT_LARGE = 3, /* the key that no engine takes; the others are of
                              1024 bits */
     FAKE_VAULT_LARGE_BYTES = 2048,
+    FAKE_VAULT_ORDER = 4096,
 };
 
 /* Key number i is called "key00" and so on. */
@@ -37,8 +38,13 @@ typedef struct fake_vault_state {
     atomic_uint editions_left;  /* next questions that each change it */
     atomic_bool partial;        /* it has keys of one that has not ended */
     atomic_bool remote;         /* GPU hosts have all keys */
+    /* These functions do not return. */
+    atomic_bool hold_encode, hold_finish, hold_compute;
     /* What it saw. */
     atomic_uint uses, denials, given_back, computed, finished;
+    atomic_uint held;      /* threads in a function that does not return */
+    atomic_uint questions; /* to the rules */
+    uint32_t order[FAKE_VAULT_ORDER]; /* whose the first ones were: user ids */
     /* The n-th question is paid by line n; the sum of the lines given back. */
     atomic_uint paid, given_back_lines;
     pthread_mutex_t lock; /* of `user` */
