@@ -36,10 +36,6 @@ enum {
     WARPRSA_IFMA_LANES = 8,
     WARPRSA_STREAMS_MAX = 256,
     WARPRSA_GPU_STREAMS_MAX = 32, /* CUDA has no more hardware queues */
-    /* A stream that add_stream() makes has memory for one part in so many of
-     * batch_max. Many batches are under way then, so each has few of what there
-     * is. */
-    WARPRSA_ADDED_STREAM_SHARE = 4,
 };
 
 typedef enum warprsa_status {
@@ -136,12 +132,8 @@ typedef enum warprsa_traffic {
 } warprsa_traffic;
 
 typedef struct warprsa_device_config {
-    unsigned ordinal; /* index of the device, 0 .. count() - 1 */
-    unsigned streams; /* batches under way at a time, 1..STREAMS_MAX */
-    /* open() makes the streams below this number, as far as there is memory,
-     * and add_stream() makes the others, for shorter batches. 0: open() makes
-     * all. For an engine that has add_stream(). */
-    unsigned first_streams;
+    unsigned ordinal;   /* index of the device, 0 .. count() - 1 */
+    unsigned streams;   /* batches under way at a time, 1..STREAMS_MAX */
     unsigned batch_max; /* tasks in a batch at most, >= 1 */
     unsigned keys_max;  /* keys loaded at a time at most, >= 1 */
     /* The kernel by name, for the size classes that it supports: for tests and
@@ -209,24 +201,15 @@ typedef struct warprsa_engine {
     unsigned (*count)(char *why, size_t why_size);
 
     /*
-     * Opens a device, allocates everything that batches of its first streams
-     * need, and runs the known-answer test on each of these, of every size
-     * class but the large ones: their test is run before the first batch of
-     * such a class. Only a device that passes is returned; the caller closes
-     * it. *device is NULL on failure. `config` is copied; what its pointers
-     * point to must live until close(). May take seconds, so no thread that a
-     * request waits for should call it.
+     * Opens a device, allocates everything that batches need, and runs the
+     * known-answer test on it, of every size class but the large ones: their
+     * test is run before the first batch of such a class. Only a device that
+     * passes is returned; the caller closes it. *device is NULL on failure.
+     * `config` is copied; what its pointers point to must live until close().
+     * May take seconds, so no thread that a request waits for should call it.
      */
     warprsa_status (*open)(const warprsa_device_config *config,
                            warprsa_device **device, char *why, size_t why_size);
-
-    /* Allocates what batches on a stream need that open() has not made; of one
-     * that is there it makes nothing. WARPRSA_NO_MEMORY: there is too little
-     * memory, nothing is left of the stream, and the others go on. There is no
-     * known-answer test: the device has passed it, and the check of each result
-     * covers this memory. One thread at a time for each stream. NULL: open()
-     * makes all. */
-    warprsa_status (*add_stream)(warprsa_device *device, unsigned stream);
 
     /* Wipes all keys and staging memory, on the host and on the device, and
      * frees the device. Waits for batches under way, unless the device is lost.
@@ -258,9 +241,7 @@ typedef struct warprsa_engine {
 
     /*
      * Starts a batch of 1..warprsa_engine_batch_max() tasks, whose keys are all
-     * of one size class that the engine takes, on an idle stream that is there.
-     * On one that add_stream() makes it has no more tasks than
-     * warprsa_added_batch_max() of batch_max allows. Returns
+     * of one size class that the engine takes, on an idle stream. Returns
      * without waiting for the result, except for the engines on the CPU, which
      * compute here. On failure the stream stays idle. One thread at a time for
      * each stream; different streams are independent.
@@ -314,13 +295,6 @@ static inline unsigned warprsa_engine_batch_max(const warprsa_engine *engine,
     return engine->halves_large_batches && size >= WARPRSA_CLASS_LARGE
                ? warprsa_half_batch_max(batch_max)
                : batch_max;
-}
-
-/* The batch_max of a stream that add_stream() makes. A pure function. */
-static inline unsigned warprsa_added_batch_max(unsigned batch_max)
-{
-    return (batch_max + WARPRSA_ADDED_STREAM_SHARE - 1) /
-           WARPRSA_ADDED_STREAM_SHARE;
 }
 
 /* The same arithmetic on the CPU: it tests the arithmetic where there is no

@@ -49,8 +49,8 @@ enum {
       "which GPUs, such as 0,2")                                               \
     X(NUMBER(1, 65536), slots, "16384",                                        \
       "operations in flight at most; the CPU computes what comes beyond")      \
-    X(AUTO_NUMBER(1, WARPRSA_GPU_STREAMS_MAX), streams, "auto",                \
-      "batches under way at once on one GPU at most; auto: up to 24")          \
+    X(NUMBER(1, WARPRSA_GPU_STREAMS_MAX), streams, "8",                        \
+      "batches under way at once on one GPU")                                  \
     X(AUTO_NUMBER(0, WARPRSA_STREAMS_MAX), cpu_threads, "auto",                \
       "threads of a process that compute with ifma")                           \
     X(NUMBER(1, 65536), batch_max, "8192",                                     \

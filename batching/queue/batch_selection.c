@@ -29,12 +29,11 @@ static bool first_of_class(const warprsa_queue_device *device, unsigned size,
            warprsa_ring_peek(&device->queue->backlog.ring[size], slot);
 }
 
-/* The class whose oldest request has waited longest, and since when. False:
- * there is none. */
+/* The class whose oldest request has waited longest. False: there is none. */
 static bool oldest_class(const warprsa_queue_device *device,
-                         warprsa_class_set classes, warprsa_size_class *size,
-                         uint64_t *since_ns)
+                         warprsa_class_set classes, warprsa_size_class *size)
 {
+    uint64_t oldest = UINT64_MAX;
     bool found = false;
 
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
@@ -46,8 +45,8 @@ static bool oldest_class(const warprsa_queue_device *device,
         submitted_ns =
             atomic_load_explicit(&device->queue->slots.slot[slot].submitted_ns,
                                  memory_order_relaxed);
-        if (!found || submitted_ns < *since_ns) {
-            *since_ns = submitted_ns;
+        if (!found || submitted_ns < oldest) {
+            oldest = submitted_ns;
             *size = (warprsa_size_class)c;
             found = true;
         }
@@ -104,17 +103,6 @@ static void claim(warprsa_batch *batch, uint32_t slot)
         warprsa_key_answered(key, 1);
         atomic_fetch_sub(&queue->depth, 1);
     }
-}
-
-/* How many requests the batch may have, of which the class is chosen. */
-static uint32_t most_of(const warprsa_batch *batch, warprsa_batch_limit limit)
-{
-    warprsa_queue_device *device = batch->device;
-    const uint32_t room = warprsa_engine_batch_max(device->from->engine,
-                                                   batch->room, batch->size);
-    const uint32_t most = limit(device->queue, device->number, batch->size);
-
-    return most < room ? most : room;
 }
 
 /* Takes requests in the order of their arrival, up to `most`. */
@@ -237,7 +225,8 @@ static bool take_in_turn(warprsa_batch *batch, warprsa_class_set classes,
     turn = next_turn(device, classes, &from);
     if (turn != NULL) {
         batch->size = warprsa_turn_class(from, turn, classes);
-        gather(batch, most_of(batch, limit), &taken->abandoned);
+        gather(batch, limit(queue, device->number, batch->size),
+               &taken->abandoned);
     }
     pthread_mutex_unlock(&queue->backlog.turns_lock);
     pthread_mutex_unlock(&device->residency_lock);
@@ -245,28 +234,19 @@ static bool take_in_turn(warprsa_batch *batch, warprsa_class_set classes,
     return turn != NULL;
 }
 
-bool warprsa_any_older(const warprsa_batch *batch, warprsa_class_set classes)
-{
-    warprsa_size_class size;
-    uint64_t since_ns;
-
-    return oldest_class(batch->device, classes, &size, &since_ns) &&
-           since_ns < batch->taken_ns;
-}
-
 bool warprsa_take_batch(warprsa_batch *batch, warprsa_class_set classes,
                         warprsa_batch_limit limit, warprsa_taken *taken)
 {
     const warprsa_queue_device *device = batch->device;
     warprsa_queue *queue = device->queue;
-    uint64_t since_ns;
 
     batch->pinned = 0;
     batch->count = 0;
     if (warprsa_queue_takes_turns(queue))
         return take_in_turn(batch, classes, limit, taken);
-    if (!oldest_class(device, classes, &batch->size, &since_ns))
+    if (!oldest_class(device, classes, &batch->size))
         return false;
-    take_by_age(batch, most_of(batch, limit), &taken->abandoned);
+    take_by_age(batch, limit(queue, device->number, batch->size),
+                &taken->abandoned);
     return true;
 }

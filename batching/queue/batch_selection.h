@@ -29,11 +29,6 @@ typedef struct warprsa_taken {
  * was nothing. */
 bool warprsa_sort_by_owner(warprsa_backlog *backlog);
 
-/* Whether a request of these classes was queued before the worker took its last
- * batch, and is still queued. By the worker; a hint, as others take requests,
- * too. Of requests sorted by owner it knows nothing: these wait for no more. */
-bool warprsa_any_older(const warprsa_batch *batch, warprsa_class_set classes);
-
 /*
  * Takes the requests of the next batch, which are all of one of these classes;
  * the first `pinned` of them have pinned keys. If all had been given up, the

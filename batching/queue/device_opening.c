@@ -89,24 +89,6 @@ static void count_traffic(void *arg, warprsa_traffic what, uint64_t number)
     warprsa_count(words[what], number);
 }
 
-/* Makes the streams behind the first ones, as far as there is memory; the
- * threads of the others ask again. Not when they are needed: CUDA allocates
- * memory while nothing computes, so the device would finish its batches and
- * begin none, with RSA-4096 for some tens of milliseconds for each stream. An
- * error shows again when the stream is used. */
-static void add_streams(const warprsa_queue_device *device,
-                        warprsa_device *handle)
-{
-    const warprsa_engine *engine = engine_of(device);
-
-    if (engine->add_stream == NULL)
-        return;
-    for (unsigned s = warprsa_first_streams(device->from);
-         s < device->from->streams; s++)
-        if (engine->add_stream(handle, s) != WARPRSA_OK)
-            return;
-}
-
 warprsa_status warprsa_device_open(warprsa_queue_device *device,
                                    void (*lost)(void *device, const char *why),
                                    char why[WARPRSA_DEVICE_WHY])
@@ -116,7 +98,6 @@ warprsa_status warprsa_device_open(warprsa_queue_device *device,
     warprsa_device_config wanted = {
         .ordinal = device->ordinal,
         .streams = device->from->streams,
-        .first_streams = warprsa_first_streams(device->from),
         .batch_max = device->from->batch_max,
         .keys_max = config->keys_max,
         .calibration_file = config->calibration_file,
@@ -139,9 +120,7 @@ warprsa_status warprsa_device_open(warprsa_queue_device *device,
         status = calibrate(device, handle, why);
     if (status == WARPRSA_OK)
         status = test_wrong_classes(device, handle, why);
-    if (status == WARPRSA_OK) {
-        add_streams(device, handle);
+    if (status == WARPRSA_OK)
         device->handle = handle;
-    }
     return status;
 }

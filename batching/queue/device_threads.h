@@ -1,31 +1,19 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The threads of a device, one for each stream: starting them, some of them
- * when they are wanted, and waiting for their end. What they do is their
- * starter's function; worker.h has it.
+ * The threads of a device, one for each stream: starting them and waiting for
+ * their end. What they do is their starter's function; worker.h has it.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_DEVICE_THREADS_H
 #define WARPRSA_BATCHING_QUEUE_DEVICE_THREADS_H
 
 #include "batching/queue/device_types.h"
 
-/* Starts the threads of a device's first streams: main() gets the
- * warprsa_worker of one stream. False: the queue is closing, or not all could
- * be started. Those that were go on, but for the first device: then the queue
- * closes, and its threads end without having touched the device. */
+/* Starts the threads of a device: main() gets the warprsa_worker of one stream.
+ * False: the queue is closing, or not all could be started. Those that were go
+ * on, but for the first device: then the queue closes, and its threads end
+ * without having touched the device. */
 bool warprsa_threads_start(warprsa_queue_device *device, void *(*main)(void *));
-
-/* Starts the thread of another stream, if the device may have more and there is
- * one that has none. One that cannot be started is tried again a second later
- * at the earliest. By a worker of the device, when no other one is idle. */
-void warprsa_threads_start_another(warprsa_queue_device *device,
-                                   void *(*main)(void *));
-
-/* A worker ends because its stream cannot be had, for this reason, or could not
- * be started. For a second no other one is started. The first time the trace
- * says so. Without locks. */
-void warprsa_threads_no_more(warprsa_queue_device *device, const char *why);
 
 /* Whether some of them have not ended. */
 bool warprsa_threads_any(warprsa_queue_device *device);

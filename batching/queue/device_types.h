@@ -27,10 +27,6 @@ typedef struct warprsa_worker {
     bool started; /* under the board's lock */
     bool ended;   /* under the device's lock: only pthread_join() is left */
     bool stuck;   /* its batch missed its deadline; under the same lock */
-    /* The thread's own: the opening of the device in which its stream was there
-     * last, and whether it ends because it could not be added. */
-    unsigned opening;
-    bool has_no_memory;
     warprsa_batch batch; /* its device and stream are the thread's */
 } warprsa_worker;
 
@@ -59,13 +55,6 @@ struct warprsa_queue_device {
     /* One per stream; under the board's lock, none until they are started. */
     warprsa_worker *workers;
     unsigned workers_count;
-    /* From when on another thread may be started; UINT64_MAX: each stream has
-     * one. */
-    _Atomic uint64_t another_ns;
-    _Atomic bool told_fewer; /* that a stream could not be added */
-    /* How often the device has been opened; changes while no thread is inside.
-     */
-    unsigned openings;
 };
 
 #endif

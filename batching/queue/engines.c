@@ -9,21 +9,6 @@
 
 #include "batching/base/usable_cpus.h"
 
-enum {
-    /* Streams where the configuration says auto: of a GPU, which adds them as
-     * batches are under way; and of the engine for tests, which has no such
-     * way. With more than 24 a GPU gains hardly anything
-     * (doc/log/2026-11-26-performance.md). */
-    GPU_STREAMS_AUTO = 24,
-    HOST_STREAMS_AUTO = 8,
-};
-
-/* What is configured, or `automatic`. */
-static unsigned streams_of(unsigned wanted, unsigned automatic)
-{
-    return wanted == WARPRSA_AUTO ? automatic : wanted;
-}
-
 static void add(warprsa_queue_config *config, const warprsa_engine *engine,
                 const warprsa_engines_wanted *wanted, unsigned streams)
 {
@@ -69,7 +54,7 @@ static bool add_cuda(warprsa_queue_config *config,
     if (!warprsa_engine_cuda_is_installed(why, why_size))
         return false;
     add(config, warprsa_engine_cuda(), wanted,
-        warprsa_hardware_queues(streams_of(wanted->streams, GPU_STREAMS_AUTO)));
+        warprsa_hardware_queues(wanted->streams));
     return true;
 }
 
@@ -86,8 +71,7 @@ bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
     config->engine_count = 0;
     snprintf(why, why_size, "engine = none");
     if (wanted->engine == WARPRSA_ENGINE_HOST)
-        add(config, warprsa_engine_host(), wanted,
-            streams_of(wanted->streams, HOST_STREAMS_AUTO));
+        add(config, warprsa_engine_host(), wanted, wanted->streams);
     if (cuda)
         cuda = add_cuda(config, wanted, why, why_size);
     if (ifma && may_use_ifma(wanted, no_ifma, sizeof(no_ifma))) {
@@ -104,5 +88,5 @@ void warprsa_engines_prepare(warprsa_engine_choice engine, unsigned streams)
 
     if ((engine == WARPRSA_ENGINE_AUTO || engine == WARPRSA_ENGINE_CUDA) &&
         warprsa_engine_cuda_is_installed(why, sizeof(why)))
-        (void)warprsa_hardware_queues(streams_of(streams, GPU_STREAMS_AUTO));
+        (void)warprsa_hardware_queues(streams);
 }

@@ -32,7 +32,7 @@ typedef enum warprsa_engine_choice {
 typedef struct warprsa_engines_wanted {
     warprsa_engine_choice engine;
     uint32_t devices;   /* as in warprsa_queue_engine, of cuda and host */
-    unsigned streams;   /* as there, or WARPRSA_AUTO */
+    unsigned streams;   /* as there */
     unsigned batch_max; /* as there */
     /* Of ifma: 0..WARPRSA_STREAMS_MAX, where 0 leaves ifma out, or
      * WARPRSA_CPU_THREADS_AUTO. */
@@ -51,9 +51,8 @@ bool warprsa_engines_choose(const warprsa_engines_wanted *wanted,
 
 /*
  * To be called as early as possible, while the process has one thread and CUDA
- * has yet to start: lets so many streams (or WARPRSA_AUTO) work side by side,
- * if the engine may be that of GPUs and its library is there
- * (warprsa_hardware_queues()).
+ * has yet to start: lets so many streams work side by side, if the engine may
+ * be that of GPUs and its library is there (warprsa_hardware_queues()).
  */
 void warprsa_engines_prepare(warprsa_engine_choice engine, unsigned streams);
 

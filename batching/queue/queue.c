@@ -176,7 +176,7 @@ warprsa_queue *warprsa_queue_open(const warprsa_queue_config *config,
                  "no threads: this process may not start the %u that mode = "
                  "process needs (limit on processes?); mode = daemon needs "
                  "none",
-                 warprsa_first_streams(&config->engines[0]));
+                 config->engines[0].streams);
         return NULL;
     }
     return queue;

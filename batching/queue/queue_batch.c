@@ -55,21 +55,6 @@ warprsa_class_set warprsa_batch_classes(const warprsa_queue_device *device)
     return warprsa_queue_takes_now(device->queue, device->number);
 }
 
-/* The classes whose requests the next batch of a worker may have. Nobody waits
- * for more requests longer than for one batch that began meanwhile: the worker
- * that ends such a batch takes what was queued before it began. Without it a
- * request of another class could wait for a batch of each class in turn. */
-static warprsa_class_set classes_for(const warprsa_batch *batch)
-{
-    const warprsa_queue_device *device = batch->device;
-    warprsa_class_set classes = warprsa_batch_classes(device);
-
-    if (classes != 0)
-        return classes;
-    classes = warprsa_queue_takes_any(device->queue, device->number);
-    return warprsa_any_older(batch, classes) ? classes : 0;
-}
-
 /* Makes a task of request `from`, which becomes request `to`, with the device's
  * index of its key. */
 static void make_task(warprsa_batch *batch, size_t from, size_t to,
@@ -164,7 +149,7 @@ bool warprsa_batch_next(warprsa_batch *batch)
 {
     warprsa_queue_device *device = batch->device;
     warprsa_taken taken = {0};
-    const bool any = warprsa_take_batch(batch, classes_for(batch),
+    const bool any = warprsa_take_batch(batch, warprsa_batch_classes(device),
                                         warprsa_queue_share, &taken);
 
     if (taken.sorted) {

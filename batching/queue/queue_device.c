@@ -277,7 +277,6 @@ static void reopen(warprsa_queue_device *device)
     pthread_mutex_unlock(&device->lock);
     status = warprsa_device_open(device, host_is_lost, why);
     pthread_mutex_lock(&device->lock);
-    device->openings++;
     if (status == WARPRSA_OK)
         trace_opening_time(device);
     device->history.opening_ns = 0;

@@ -23,11 +23,6 @@ enum {
     WARPRSA_KEY_ID_BYTES = 32, /* a SHA-256 over the whole private key */
     WARPRSA_DEVICES_MAX = 16,  /* of all engines together */
     WARPRSA_ENGINES_MAX = 3,
-    /* Streams that a device has from the beginning, of an engine that adds
-     * others (warprsa_engine.add_stream). Operations of RSA-4096 never want
-     * more (warprsa_rule_batches()), so their batches find room for all that is
-     * queued. */
-    WARPRSA_FIRST_STREAMS = 4,
 };
 
 /* The owner of a key: a number for each user that shares the devices, and may
@@ -38,11 +33,8 @@ enum {
 /* An engine of a queue, and how its devices are used. */
 typedef struct warprsa_queue_engine {
     const warprsa_engine *engine;
-    uint32_t devices; /* bit i: use device i; 0xffffffff: all */
-    /* Per device at most, 1..WARPRSA_STREAMS_MAX: a thread each. Those behind
-     * the first ones (warprsa_first_streams()) are added when all others are
-     * busy. */
-    unsigned streams;
+    uint32_t devices;   /* bit i: use device i; 0xffffffff: all */
+    unsigned streams;   /* per device, 1..WARPRSA_STREAMS_MAX: a thread each */
     unsigned batch_max; /* requests per batch at most, 1..65536 */
     /* Its devices are the CPUs of this machine, which callers need as well. If
      * a device of another engine is ready, these take what the router assigns
@@ -50,15 +42,6 @@ typedef struct warprsa_queue_engine {
      * sooner. Their answers are counted as `ifma`. */
     bool on_cpus;
 } warprsa_queue_engine;
-
-/* How many streams a device of this engine has from the beginning. */
-static inline unsigned warprsa_first_streams(const warprsa_queue_engine *engine)
-{
-    return engine->engine->add_stream == NULL ||
-                   engine->streams < WARPRSA_FIRST_STREAMS
-               ? engine->streams
-               : WARPRSA_FIRST_STREAMS;
-}
 
 typedef struct warprsa_queue_config {
     /* The engines whose devices serve this queue side by side, the preferred

@@ -168,11 +168,6 @@ static warprsa_class_set takes(warprsa_queue *queue, unsigned device)
     return classes;
 }
 
-warprsa_class_set warprsa_queue_takes_any(warprsa_queue *queue, unsigned device)
-{
-    return takes(queue, device);
-}
-
 /* For a busy device it counts the requests of all classes: then the oldest one
  * is taken, however few there are of its class. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)

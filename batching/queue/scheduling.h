@@ -30,11 +30,6 @@ bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device);
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue,
                                           unsigned device);
 
-/* The classes that a worker of this device may take however few requests are
- * queued: for requests that have waited long enough. */
-warprsa_class_set warprsa_queue_takes_any(warprsa_queue *queue,
-                                          unsigned device);
-
 /* After queueing a request of this class: wakes an idle worker that may take
  * it: of the CPUs if they are expected to answer it sooner, else of the first
  * engine that has one, and there of the device with the least to do. */

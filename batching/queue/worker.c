@@ -143,49 +143,6 @@ static void tell_device(warprsa_worker *worker, warprsa_status status)
     }
 }
 
-static void *worker_main(void *arg);
-
-/* Whether there may be a batch to compute. */
-static bool may_have_batch(const warprsa_queue_device *device)
-{
-    return atomic_load(&device->loads->requests) != 0 ||
-           warprsa_backlog_has(&device->queue->backlog,
-                               warprsa_batch_classes(device));
-}
-
-/* Whether the worker's stream is there. One that is not is added if there may
- * be a batch for it; if it cannot be had, the thread has to end. From inside
- * the device. */
-static bool has_stream(warprsa_worker *worker)
-{
-    warprsa_queue_device *device = worker->batch.device;
-    const warprsa_engine *engine = device->from->engine;
-    warprsa_status status;
-
-    if (engine->add_stream == NULL || worker->opening == device->openings)
-        return true;
-    if (!may_have_batch(device))
-        return false;
-    /* Others may compute meanwhile what this thread was woken for. */
-    warprsa_queue_rearm_idle(device->queue);
-    status = engine->add_stream(device->handle, worker->batch.stream);
-    if (status == WARPRSA_OK)
-        worker->opening = device->openings;
-    else if (status == WARPRSA_NO_MEMORY)
-        worker->has_no_memory = true;
-    else
-        warprsa_device_failed(device, status);
-    return status == WARPRSA_OK;
-}
-
-/* Has another stream added while all are busy, so that it is there when the
- * next requests come. */
-static void want_another(warprsa_queue_device *device)
-{
-    if (atomic_load(&device->activity->eventcount.idle) == 0)
-        warprsa_threads_start_another(device, worker_main);
-}
-
 /* The next batch, from taking it to its answers; false: nothing was queued. A
  * device that failed is taken out of use before them, so that the next request
  * of a caller that was refused does not go there, unless another of its threads
@@ -198,7 +155,6 @@ static bool run_batch(warprsa_worker *worker)
     if (!warprsa_batch_next(batch))
         return false;
     if (batch->count > 0) {
-        want_another(batch->device);
         status = warprsa_batch_compute(batch);
         tell_device(worker, status);
         warprsa_batch_settle(batch, status);
@@ -214,7 +170,7 @@ static bool work(warprsa_worker *worker)
     bool worked;
 
     let_callers_submit(device);
-    worked = unload_released(device) && has_stream(worker) && run_batch(worker);
+    worked = unload_released(device) && run_batch(worker);
     for (unsigned i = 0;
          i < LOADS_AT_ONCE && may_load(device) && load_key(device) &&
          !warprsa_backlog_has(&device->queue->backlog,
@@ -312,6 +268,8 @@ static void end(warprsa_worker *worker)
                             device->number);
 }
 
+static void *worker_main(void *arg);
+
 /* Starts the threads of devices that were found. */
 static void use_found(warprsa_queue *queue, const warprsa_found *found)
 {
@@ -358,8 +316,6 @@ static void *worker_main(void *arg)
 
         warprsa_wipe_registers(); /* before it may sleep */
         warprsa_device_leave(worker);
-        if (worker->has_no_memory)
-            break;
         if (!worked)
             sleep_until_notified(device);
     }
@@ -367,8 +323,6 @@ static void *worker_main(void *arg)
      * one worker's, which ends later. */
     refuse_stranded(device);
     end(worker);
-    if (worker->has_no_memory)
-        warprsa_threads_no_more(device, "no memory");
     warprsa_thread_end(worker);
     return NULL;
 }

@@ -40,7 +40,7 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
     run->key_folds = calloc(keys_max, sizeof(*run->key_folds));
     if (run->key_folds == NULL)
         bench_fail("no memory");
-    bench_cuda(warprsa_batch_memory_new(&run->memory, batch_max, 1, NULL,
+    bench_cuda(warprsa_batch_memory_new(&run->memory, batch_max, NULL,
                                         run->key_folds, keys_max),
                "a batch's memory");
     find_timings(run);

@@ -156,28 +156,8 @@ static size_t measure(warprsa_batch_memory *memory, size_t batch_max)
     return start;
 }
 
-/* Sums up what batches of up to one part in `share` of batch_max need, and
- * returns what measure() does. Some kernels need as much scratch memory for
- * 1,000 requests as for 8,000. So it is bounded by that part of what the
- * longest batches need, and kernels take what does not fit in pieces. */
-static size_t measure_share(warprsa_batch_memory *memory, size_t batch_max,
-                            size_t share)
-{
-    size_t most, start;
-
-    (void)measure(memory, batch_max);
-    most = memory->table.most / share;
-    memory->host_bytes = memory->device_bytes = memory->table.most = 0;
-    start = measure(memory, (batch_max + share - 1) / share);
-    if (most < start)
-        most = start;
-    if (memory->table.most > most)
-        memory->table.most = most;
-    return start;
-}
-
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max, size_t share,
+                                     size_t batch_max,
                                      const warprsa_kernel *kernel,
                                      const uint8_t *key_folds, size_t keys_max)
 {
@@ -191,10 +171,9 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
         return error;
     memory->kernel = kernel;
     memory->key_folds = key_folds;
-    if (!warprsa_fold_plan_new(&memory->plan, (batch_max + share - 1) / share,
-                               keys_max))
+    if (!warprsa_fold_plan_new(&memory->plan, batch_max, keys_max))
         return cudaErrorMemoryAllocation;
-    start = measure_share(memory, batch_max, share);
+    start = measure(memory, batch_max);
     error = cudaHostAlloc(&memory->host_block, memory->host_bytes,
                           cudaHostAllocDefault);
     if (error == cudaSuccess) {
@@ -210,8 +189,7 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
      * behind short moduli. They must hold zeros, now and after each batch. */
     if (error == cudaSuccess)
         error = cudaMemset(memory->device_block, 0, memory->device_bytes);
-    /* Not for batches of other streams, which may be under way. */
-    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
+    return error == cudaSuccess ? cudaDeviceSynchronize() : error;
 }
 
 void warprsa_batch_memory_free(warprsa_batch_memory *memory)

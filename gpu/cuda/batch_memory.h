@@ -61,15 +61,14 @@ typedef struct warprsa_batch_memory {
     warprsa_batch_parts host, device;
 } warprsa_batch_memory;
 
-/* Allocates memory for batches of up to one part in `share` of `batch_max`
- * requests, half as many of the large classes, on the current device; scratch
- * memory only for small ones, which never grows beyond that part of what the
- * longest batches need. *memory must be zeroed. Keys have the indices 0 to
- * keys_max - 1, and key_folds says of each whether it may be folded; the
- * pointer is kept, so the array must outlive the memory. After a failure the
+/* Allocates memory for batches of up to `batch_max` requests, half as many of
+ * the large classes, on the current device; scratch memory only for small ones.
+ * *memory must be zeroed. Keys have the indices 0 to keys_max - 1, and
+ * key_folds says of each whether it may be folded; the pointer is kept, so the
+ * array must outlive the memory. After a failure the
  * caller still calls warprsa_batch_memory_free(), which frees what there is. */
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max, size_t share,
+                                     size_t batch_max,
                                      const warprsa_kernel *kernel,
                                      const uint8_t *key_folds, size_t keys_max);
 

@@ -21,8 +21,7 @@
 
 /* One stream and the batch that it computes. One thread at a time. */
 typedef struct warprsa_cuda_stream {
-    cudaStream_t stream; /* NULL: it has not been made */
-    unsigned batch_max;  /* that it has memory for */
+    cudaStream_t stream;
     warprsa_batch_memory memory;
     warprsa_task *tasks; /* of the batch under way; NULL if given up */
     size_t count;        /* of the batch under way, 0 if idle */
@@ -52,7 +51,6 @@ struct warprsa_device {
     uint8_t *key_folds; /* warprsa_fold_accepts_key() */
     uint32_t capacity;
     _Atomic size_t under_way[WARPRSA_CLASSES]; /* requests, on all streams */
-    warprsa_table_budget tables;               /* of all streams */
     cudaStream_t key_stream;
     warprsa_known_answer test;
     warprsa_cuda_stream streams[WARPRSA_STREAMS_MAX];

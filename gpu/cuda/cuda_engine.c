@@ -85,8 +85,7 @@ static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
     warprsa_status status;
 
     if (count > warprsa_engine_batch_max(&warprsa_cuda_engine,
-                                         device->streams[stream].batch_max,
-                                         size))
+                                         device->config.batch_max, size))
         return WARPRSA_NO_MEMORY;
     status = warprsa_known_answer_prove(&unproven, device, &device->test,
                                         stream, size);
@@ -95,7 +94,6 @@ static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
                : status;
 }
 
-/* Also one that is not there, or not whole; nothing is left of it. */
 static void close_stream(warprsa_cuda_stream *s)
 {
     if (s->spin_stop != NULL)
@@ -107,71 +105,6 @@ static void close_stream(warprsa_cuda_stream *s)
     warprsa_batch_memory_free(&s->memory);
     if (s->spin_stop != NULL)
         cudaFreeHost(s->spin_stop);
-    memset(s, 0, sizeof(*s));
-}
-
-/* Makes a stream with memory for one part in `share` of the longest batch. */
-static cudaError_t make_stream(warprsa_device *device, unsigned stream,
-                               unsigned share)
-{
-    const warprsa_device_config *config = &device->config;
-    warprsa_cuda_stream *s = &device->streams[stream];
-    cudaError_t error =
-        cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
-
-    s->memory.table.budget = &device->tables;
-    if (error == cudaSuccess)
-        error = warprsa_batch_memory_new(&s->memory, config->batch_max, share,
-                                         device->kernel, device->key_folds,
-                                         device->capacity);
-    if (error != cudaSuccess) {
-        close_stream(s);
-        /* CUDA would report it once more, as the error of the next launch. */
-        (void)cudaGetLastError();
-        return error;
-    }
-    s->memory.timings = &device->timings;
-    s->memory.direct_table_reads = config->direct_table_reads;
-    s->memory.int32_keys = device->int32_keys;
-    s->batch_max = (config->batch_max + share - 1) / share;
-    return cudaSuccess;
-}
-
-static warprsa_status cuda_add_stream(warprsa_device *device, unsigned stream)
-{
-    cudaError_t error;
-
-    if (device->streams[stream].stream != NULL)
-        return WARPRSA_OK;
-    error = cudaSetDevice((int)device->config.ordinal);
-    if (error == cudaSuccess)
-        error = make_stream(device, stream,
-                            stream < device->config.first_streams
-                                ? 1
-                                : WARPRSA_ADDED_STREAM_SHARE);
-    return error == cudaErrorMemoryAllocation
-               ? WARPRSA_NO_MEMORY
-               : warprsa_cuda_status(device, "another stream", error);
-}
-
-/* Makes the streams that a device begins with: all that there is memory for,
- * and one at least. As many longest batches as these can be computed at the
- * same time without waiting for tables. */
-static cudaError_t make_first_streams(warprsa_device *device)
-{
-    const warprsa_device_config *config = &device->config;
-    const unsigned first =
-        config->first_streams != 0 ? config->first_streams : config->streams;
-    cudaError_t error = cudaSuccess;
-
-    for (unsigned i = 0; error == cudaSuccess && i < first; i++) {
-        error = make_stream(device, i, 1);
-        if (error == cudaErrorMemoryAllocation && i > 0 &&
-            config->first_streams != 0)
-            return cudaSuccess;
-        device->tables.most = first * device->streams[0].memory.table.most;
-    }
-    return error;
 }
 
 static bool wipe_keys(warprsa_device *device)
@@ -256,13 +189,26 @@ static cudaError_t describe(warprsa_device *device)
 
 static cudaError_t allocate(warprsa_device *device)
 {
+    const warprsa_device_config *config = &device->config;
     cudaError_t error = cudaMalloc((void **)&device->keys,
                                    device->capacity * sizeof(*device->keys));
 
     if (error == cudaSuccess)
         error = cudaStreamCreateWithFlags(&device->key_stream,
                                           cudaStreamNonBlocking);
-    return error == cudaSuccess ? make_first_streams(device) : error;
+    for (unsigned i = 0; error == cudaSuccess && i < config->streams; i++) {
+        warprsa_cuda_stream *s = &device->streams[i];
+
+        error = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
+        if (error == cudaSuccess)
+            error = warprsa_batch_memory_new(&s->memory, config->batch_max,
+                                             device->kernel, device->key_folds,
+                                             device->capacity);
+        s->memory.timings = &device->timings;
+        s->memory.direct_table_reads = config->direct_table_reads;
+        s->memory.int32_keys = device->int32_keys;
+    }
+    return error;
 }
 
 /* The kernels for requests of one key are tested with one, where they are
@@ -323,8 +269,7 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
         *what = "known-answer test";
     for (unsigned i = 0; status == WARPRSA_OK && i < device->config.streams;
          i++)
-        if (device->streams[i].stream != NULL)
-            status = cuda_self_test(device, i);
+        status = cuda_self_test(device, i);
     return status == WARPRSA_OK ? test_folds(device, 0) : status;
 }
 
@@ -373,7 +318,6 @@ const warprsa_engine warprsa_cuda_engine = {
     .granularity = WARPRSA_CUDA_GRANULARITY,
     .count = cuda_count,
     .open = cuda_open,
-    .add_stream = cuda_add_stream,
     .close = cuda_close,
     .describe = cuda_describe,
     .load_key = warprsa_cuda_load_key,

@@ -97,11 +97,6 @@ static bool close_device(warprsa_device *device)
     return device == NULL || of_library()->close(device);
 }
 
-static warprsa_status add_stream(warprsa_device *device, unsigned stream)
-{
-    return of_library()->add_stream(device, stream);
-}
-
 static const char *describe(const warprsa_device *device)
 {
     return of_library()->describe(device);
@@ -151,7 +146,6 @@ const warprsa_engine *warprsa_engine_cuda(void)
         .granularity = WARPRSA_CUDA_GRANULARITY,
         .count = count,
         .open = open_device,
-        .add_stream = add_stream,
         .close = close_device,
         .describe = describe,
         .load_key = load_key,

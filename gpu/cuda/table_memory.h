@@ -8,39 +8,30 @@
 #ifndef WARPRSA_TABLE_MEMORY_H
 #define WARPRSA_TABLE_MEMORY_H
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cuda_runtime_api.h>
 
-/* What the tables of all streams of a device take together. Any thread. */
-typedef struct warprsa_table_budget {
-    _Atomic size_t used;
-    size_t most; /* none grows beyond that */
-} warprsa_table_budget;
-
 typedef struct warprsa_table_memory {
     double *at; /* device memory */
     size_t bytes;
-    warprsa_table_budget *budget; /* not owned; NULL: none */
-    size_t most;                  /* it never grows beyond that */
+    size_t most;       /* it never grows beyond that */
     uint64_t retry_ns; /* it could not grow: no further attempt before */
     unsigned failures; /* so often it could not */
 } warprsa_table_memory;
 
-/* Allocates `bytes` bytes on the current device, which the budget always has.
- * The owner has set `most` and `budget` and zeroed the rest.
- * warprsa_table_memory_free() follows a failure, too. */
+/* Allocates `bytes` bytes on the current device. The owner has set `most` and
+ * zeroed the rest. warprsa_table_memory_free() follows a failure, too. */
 cudaError_t warprsa_table_memory_new(warprsa_table_memory *table, size_t bytes);
 
 /*
  * Makes it `bytes` long if it is shorter, or longer than that, but never more
  * than `most`. The stream must be idle. Waits for all that the device has to do
  * if it does grow, because CUDA frees memory in no other way; it grows to twice
- * its length, so this does not happen often; or to `bytes`, if the budget
- * has not more. Without that it stays as it was. If the device has not as much
- * memory it stays as it was, and `failures` counts that. One thread at a time.
+ * its length at least, so this does not happen often. If the device has not as
+ * much memory it stays as it was, and `failures` counts that. One thread at a
+ * time.
  */
 void warprsa_table_memory_grow(warprsa_table_memory *table, size_t bytes);
 

@@ -29,8 +29,8 @@
     X(DEVICES(WARPRSA_DEVICES_MAX - 1), devices, "all", "which GPUs")          \
     X(NUMBER(1, 65536), slots, "65536",                                        \
       "requests under way, of all clients together")                           \
-    X(AUTO_NUMBER(1, WARPRSA_GPU_STREAMS_MAX), streams, "auto",                \
-      "batches under way per GPU at most; auto: up to 24")                     \
+    X(NUMBER(1, WARPRSA_GPU_STREAMS_MAX), streams, "8",                        \
+      "batches under way per GPU")                                             \
     X(AUTO_NUMBER(0, WARPRSA_STREAMS_MAX), cpu_threads, "auto",                \
       "threads that compute on the CPUs; auto: as many as there are CPUs")     \
     X(NUMBER(1, 65536), batch_max, "8192", "requests in one batch")            \

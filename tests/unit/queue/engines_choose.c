@@ -124,22 +124,4 @@ TEST(threads_of_cpus_are_bounded)
     are_chosen(&wanted, "cuda");
 }
 
-TEST(streams_are_as_configured_or_the_engines)
-{
-    warprsa_engines_wanted wanted = wanted_by_daemon();
-    warprsa_queue_config config = {0};
-    char why[128];
-
-    has_cuda = true;
-    has_ifma = false;
-    assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
-    assert_int_equal(config.engines[0].streams, 8);
-    wanted.streams = WARPRSA_AUTO;
-    assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
-    assert_int_equal(config.engines[0].streams, 24);
-    wanted.engine = WARPRSA_ENGINE_HOST;
-    assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
-    assert_int_equal(config.engines[0].streams, 8);
-}
-
 RUN_TESTS(NULL, NULL)

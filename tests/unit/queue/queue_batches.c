@@ -253,60 +253,6 @@ TEST_IN(a_batch_waits_for_eight_of_a_key, reset, NULL)
     fake_finish(queue, &config);
 }
 
-/* A request is left over as a batch of another class begins. Whoever ends that
- * batch takes it, although the device is busy and one request is too few. The
- * control: a request that came after a batch had begun waits on. */
-TEST_IN(nobody_waits_for_two_batches, reset, NULL)
-{
-    enum {
-        SINGLES = 5,
-        BUSY = SINGLES + 1, /* batches that do not end: one of five, too */
-        ENOUGH = 8,
-    };
-    warprsa_queue_config config = fake_config();
-    warprsa_queue *queue = queue_of_pairs(&config);
-    warprsa_key *key = fake_add_key(queue, WARPRSA_CLASS_2048, 1);
-    warprsa_key *longer = fake_add_key(queue, WARPRSA_CLASS_4096, 2);
-    fake_request *single[SINGLES], *five, *first, *left, *more, *late;
-
-    for (unsigned i = 0; i < SINGLES; i++) {
-        single[i] = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
-        FAKE_WAIT(fake.running == i + 1);
-    }
-    five = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 5);
-    FAKE_WAIT(fake.running == BUSY);
-    first = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
-    left = fake_submit_many(queue, longer, WARPRSA_CLASS_4096, 2, 1);
-    more = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, ENOUGH - 1);
-    FAKE_WAIT(fake.running == BUSY + 1);
-    assert_int_equal(fake.log[BUSY].size, WARPRSA_CLASS_2048);
-    pause_a_little();
-    assert_int_equal(fake.batches, BUSY + 1);
-
-    FAKE_SET(let_end, BUSY + 1);
-    FAKE_WAIT(fake.batches == BUSY + 2);
-    assert_int_equal(fake.log[BUSY + 1].size, WARPRSA_CLASS_4096);
-    assert_int_equal(fake.log[BUSY + 1].count, 1);
-
-    late = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 1);
-    FAKE_SET(let_end, BUSY + 2);
-    FAKE_WAIT(fake.running == BUSY);
-    pause_a_little();
-    assert_int_equal(fake.batches, BUSY + 2);
-    FAKE_SET(hold, false);
-    fake_wait_for_all(queue, late, 1);
-    fake_wait_for_all(queue, left, 1);
-    fake_wait_for_all(queue, first, 1);
-    fake_wait_for_all(queue, more, ENOUGH - 1);
-    fake_wait_for_all(queue, five, 5);
-    for (unsigned i = 0; i < SINGLES; i++)
-        fake_wait_for_all(queue, single[i], 1);
-    assert_int_equal(fake.batches, BUSY + 3);
-    warprsa_key_release(key);
-    warprsa_key_release(longer);
-    fake_finish(queue, &config);
-}
-
 /* Another user's single request does not wait for the end of a batch, which may
  * be of long keys. */
 TEST_IN(no_user_waits_for_anothers_batch, reset, NULL)

@@ -22,13 +22,11 @@ typedef struct loaded_key {
 } loaded_key;
 
 typedef struct stream_state {
-    bool is_there;
     bool busy;
     bool forgotten; /* its tasks, after a missed deadline */
     warprsa_task *tasks;
     uint32_t *keys;
     size_t count;
-    unsigned number; /* of the batch, from 1 */
 } stream_state;
 
 struct warprsa_device {
@@ -180,11 +178,6 @@ static warprsa_status open_device(const warprsa_device_config *config,
         fake.opens++;
         last_opened = *device;
         (*device)->config = *config;
-        for (unsigned s = 0; s < config->streams; s++)
-            (*device)->streams[s].is_there =
-                config->first_streams == 0 ||
-                (s < config->first_streams &&
-                 (fake.add_fails_at == 0 || s < fake.add_fails_at));
         (*device)->second = second;
         if (fake.text != NULL)
             snprintf((*device)->text, sizeof((*device)->text), "%s", fake.text);
@@ -209,28 +202,6 @@ static warprsa_status second_open(const warprsa_device_config *config,
                                   size_t why_size)
 {
     return open_device(config, true, device, why, why_size);
-}
-
-static warprsa_status fake_add_stream(warprsa_device *device, unsigned stream)
-{
-    warprsa_status status = WARPRSA_OK;
-
-    pthread_mutex_lock(&fake.lock);
-    if (!device->streams[stream].is_there)
-        held(&fake.hold_add);
-    rule(stream < device->config.streams, "add_stream: stream");
-    if (device->lost) {
-        status = WARPRSA_DEVICE_ERROR;
-    } else if (!device->streams[stream].is_there) {
-        if (fake.add_fails_at != 0 && stream >= fake.add_fails_at)
-            status = fake.add_status;
-        device->streams[stream].is_there = status == WARPRSA_OK;
-        device->lost = status == WARPRSA_DEVICE_ERROR;
-        fake.added += status == WARPRSA_OK;
-    }
-    changed();
-    pthread_mutex_unlock(&fake.lock);
-    return status;
 }
 
 static bool fake_close(warprsa_device *device)
@@ -326,17 +297,9 @@ static void check_batch(warprsa_device *device, unsigned stream,
                         warprsa_size_class size, const warprsa_task *tasks,
                         size_t count)
 {
-    const warprsa_device_config *config = &device->config;
-    const bool is_first =
-        config->first_streams == 0 || stream < config->first_streams;
-
-    rule(stream < config->streams, "start: stream");
-    rule(device->streams[stream].is_there, "start: no such stream");
+    rule(stream < device->config.streams, "start: stream");
     rule(!device->streams[stream].busy, "start: busy stream");
-    rule(count >= 1 &&
-             count <= (is_first ? config->batch_max
-                                : warprsa_added_batch_max(config->batch_max)),
-         "start: count");
+    rule(count >= 1 && count <= device->config.batch_max, "start: count");
     for (size_t i = 0; i < count; i++) {
         const loaded_key *key = &device->keys[tasks[i].key];
 
@@ -374,8 +337,7 @@ static warprsa_status fake_start(warprsa_device *device, unsigned stream,
         status = fake.start_status;
         device->lost = status == WARPRSA_DEVICE_ERROR;
     } else {
-        *s = (stream_state){
-            .is_there = true, .busy = true, .tasks = tasks, .count = count};
+        *s = (stream_state){.busy = true, .tasks = tasks, .count = count};
         s->keys = calloc(count, sizeof(*s->keys));
         for (size_t i = 0; i < count; i++) {
             s->keys[i] = tasks[i].key;
@@ -388,7 +350,7 @@ static warprsa_status fake_start(warprsa_device *device, unsigned stream,
             fake.log[fake.batches].device = device->config.ordinal;
             fake.log[fake.batches].stream = stream;
         }
-        s->number = ++fake.batches;
+        fake.batches++;
         fake.running++;
         fake.hold |= fake.batches == fake.hold_at;
     }
@@ -419,7 +381,7 @@ static void finish(warprsa_device *device, stream_state *s)
         }
     }
     free(s->keys);
-    *s = (stream_state){.is_there = true};
+    *s = (stream_state){0};
     fake.running--;
     changed();
 }
@@ -436,8 +398,7 @@ static warprsa_status fake_wait(warprsa_device *device, unsigned stream,
     until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&fake.lock);
-    while (fake.hold && s->busy && s->number != fake.let_end && !device->lost &&
-           status == WARPRSA_OK) {
+    while (fake.hold && s->busy && !device->lost && status == WARPRSA_OK) {
         if (fake.overdue > 0 && !s->forgotten) {
             fake.overdue--;
             changed();
@@ -521,15 +482,6 @@ const warprsa_engine *fake_engine_get(void)
     static const warprsa_engine engine =
         FAKE_ENGINE("fake", fake_count, fake_open, false);
 
-    return &engine;
-}
-
-const warprsa_engine *fake_engine_adding(void)
-{
-    static warprsa_engine engine;
-
-    engine = *fake_engine_get();
-    engine.add_stream = fake_add_stream;
     return &engine;
 }
 

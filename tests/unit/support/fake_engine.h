@@ -33,7 +33,6 @@ typedef struct fake_engine {
     warprsa_status load_status; /* of every load_key() */
     bool hold;                  /* batches don't end */
     unsigned hold_at;           /* the start of this batch, from 1, sets it */
-    unsigned let_end;           /* this batch, from 1, ends although held */
     unsigned slow_starts;       /* next starts that sleep for 5 ms */
     unsigned overdue;           /* next batches held that miss their deadline */
     unsigned start_failures;    /* next starts that fail with start_status */
@@ -42,11 +41,6 @@ typedef struct fake_engine {
     unsigned bad_checks;    /* next tasks whose check fails */
     unsigned unanswered;    /* next tasks that are not done */
     unsigned load_failures; /* next load_key() that end the device */
-    bool hold_add;          /* add_stream() doesn't return */
-    /* From this stream on it fails with add_status, and open() makes none; 0:
-     * never. */
-    unsigned add_fails_at;
-    warprsa_status add_status;
     unsigned bad_self_tests;
     unsigned bad_class_tests;
     unsigned bad_wipes; /* next unloads and closes that don't wipe */
@@ -54,7 +48,6 @@ typedef struct fake_engine {
     /* What it saw. */
     unsigned opens; /* that succeeded */
     unsigned closes, loads, unloads, self_tests;
-    unsigned added; /* streams, by add_stream() */
     unsigned class_tests[WARPRSA_CLASSES];
     unsigned checked_keys; /* by warprsa_check_key() */
     unsigned keys;         /* loaded now */
@@ -74,9 +67,6 @@ typedef struct fake_engine {
 extern fake_engine fake;
 
 const warprsa_engine *fake_engine_get(void);
-
-/* The same, whose devices begin with a few streams and add others. */
-const warprsa_engine *fake_engine_adding(void);
 
 /* Another engine, with devices of its own; all else is that of the first. */
 const warprsa_engine *fake_engine_second(void);
