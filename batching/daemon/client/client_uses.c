@@ -102,8 +102,15 @@ static warprsa_connection *prepare(warprsa_client *client,
         warprsa_client_connect_soon(client);
         c = acquire(client, use, now_ns);
     }
-    if (c == NULL)
+    if (c == NULL) {
+        /* No slot is free, perhaps since the daemon has gone. No use is under
+         * way then that would find this out. */
+        c = warprsa_client_connection(client);
+        if (c != NULL)
+            (void)lives(client, c, now_ns);
+        warprsa_connection_drop(c);
         return NULL;
+    }
     if (lives(client, c, now_ns)) {
         /* A program that only has references asks for it in no other way. */
         warprsa_client_publish_state(

@@ -229,12 +229,16 @@ bool warprsa_session_take_use(warprsa_session *s, warprsa_pending *p,
     /* After a start the keys may come later than the clients. */
     const bool has_all = vault == NULL || warprsa_vault_is_filled(vault);
     const warprsa_answer_to to = warprsa_session_answer_to(s, p);
-    ending end;
+    ending end = later;
 
-    p->vault_key = warprsa_session_find_key(s, key);
+    /* A client that asks again and again would have a use under way each time
+     * that the loop looks whether it can end. */
+    if (!atomic_load(&s->context->stopping)) {
+        p->vault_key = warprsa_session_find_key(s, key);
+        if (p->vault_key == NULL && has_all)
+            end = no_key(s, key);
+    }
     if (p->vault_key == NULL) {
-        end = has_all && !atomic_load(&s->context->stopping) ? no_key(s, key)
-                                                             : later;
         answer(s, &to, &end, &s->host->answering);
         return false;
     }

@@ -467,6 +467,31 @@ TEST_IN(it_stops_meanwhile, setup_one_thread, teardown)
     raw_client_leave(&c.raw);
 }
 
+/* A loop that stops hands nothing over any more: what is asked then is answered
+ * in the same round, whatever the threads do. */
+TEST_IN(it_takes_nothing_while_it_stops, setup_one_thread, teardown)
+{
+    client other;
+
+    fake_vault.hold_encode = true;
+    submit_many(&c, SLOTS);
+    round_of_loop();
+    WAIT_UNTIL(fake_vault.held == 1);
+    arrive(&other, OTHER);
+    settle();
+    atomic_store(&context.stopping, true);
+    submit_many(&other, SLOTS);
+    round_of_loop();
+    assert_int_equal(answered(&other, SLOTS), SLOTS);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        assert_int_equal(other.raw.shm.slot[i].use_answer, WARPRSA_USE_LATER);
+    fake_vault.hold_encode = false;
+    WAIT_UNTIL(answered(&c, SLOTS) == SLOTS);
+    stop_loop();
+    raw_client_leave(&other.raw);
+    raw_client_leave(&c.raw);
+}
+
 /* ---- Users beside each other ---- */
 
 /* One user floods the only thread by many sessions. Another one waits for the

@@ -544,4 +544,31 @@ TEST_IN(given_up, begin, end)
     backend->key_release(key);
 }
 
+/* Jobs have all slots of a connection, and nobody resumes them. Its daemon
+ * goes, which a use without a slot has to find out. */
+TEST_IN(no_slot_of_a_daemon_that_has_gone, begin, end)
+{
+    warprsa_backend_key *key = vault_key(KEY);
+    static warprsa_client_use left[100]; /* more than there are slots */
+
+    done(KEY, &sign_pss);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < 100; i++) {
+        warprsa_client_use_begin(g.client, &left[i], key, &sign_pss, input);
+        assert_int_equal(
+            warprsa_client_use_go_on(g.client, &left[i], 0, output),
+            WARPRSA_USE_PENDING);
+    }
+    assert_true(left[0].is_submitted);
+    assert_false(left[99].is_submitted);
+    FAKE_SET(hold, false);
+    test_server_stop(&s);
+    test_server_start(&s);
+    done(KEY, &sign_pss);
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(warprsa_client_use_wait(g.client, &left[i], output),
+                         WARPRSA_USE_DONE);
+    backend->key_release(key);
+}
+
 RUN_TESTS(NULL, NULL)
