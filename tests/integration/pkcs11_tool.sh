@@ -165,7 +165,7 @@ uses 1 sign new SHA256-RSA-PKCS message
 verified new -sha256
 rm keys/new.pem
 reload_until 'key new: removed'
-refused 'Private key not found' sign new SHA256-RSA-PKCS message
+refused 'key not found' sign new SHA256-RSA-PKCS message
 
 # A daemon that is killed and started again: the program waits.
 kill -9 "$(serving)"
