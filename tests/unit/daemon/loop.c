@@ -8,16 +8,10 @@
  *
  * The program is linked with --wrap=clock_gettime.
  */
-#include "tests/unit/support/fake_queue.h"
-
-#include <stdlib.h>
-#include <unistd.h>
+#include "tests/unit/daemon/loop_fixture.h"
 
 #include "batching/base/clock.h"
-#include "batching/daemon/server/event_loop.h"
-#include "batching/daemon/server/user_quota.h"
 #include "batching/queue/queue_core.h"
-#include "tests/unit/support/raw_client.h"
 
 enum {
     HONEST = 1, /* user ids */
@@ -35,18 +29,6 @@ enum {
     ARRIVALS = 4,
     PUBLISHED = 16,
 };
-
-static warprsa_queue_config queue_config;
-static warprsa_queue *queue;
-static warprsa_server_context context;
-static warprsa_event_loop *loop;
-
-/* A client and its session. */
-typedef struct client {
-    raw_client raw;
-    warprsa_session *session;
-    uint32_t generation; /* of its last request */
-} client;
 
 static client honest, crowd[CROWD];
 
@@ -67,14 +49,6 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now)
     return result;
 }
 
-static bool key_id(const warprsa_private_key *key,
-                   uint8_t id[WARPRSA_KEY_ID_BYTES])
-{
-    memcpy(id, key->n + sizeof(key->n) - WARPRSA_KEY_ID_BYTES,
-           WARPRSA_KEY_ID_BYTES);
-    return true;
-}
-
 /* A session of this user, which the loop is given. */
 static void arrive(client *c, uid_t uid, uint32_t slots)
 {
@@ -83,43 +57,13 @@ static void arrive(client *c, uid_t uid, uint32_t slots)
                                           .slots = slots,
                                           .keys = KEYS,
                                           .notifiers = NOTIFIERS};
-    const warprsa_session_user user = {.uid = uid, .owner = uid};
-    const warprsa_peer nobody = {.group_count = 0};
-    const warprsa_message wanted = {
-        .slots = slots, .keys = KEYS, .notifiers = NOTIFIERS};
-    warprsa_session *s;
 
-    memset(c, 0, sizeof(*c));
-    assert_null(warprsa_session_take_seat(&context, &user, &limits));
-    s = warprsa_session_new(&context, &user, &wanted, &limits, &c->raw.socket);
-    assert_non_null(s);
-    c->raw.control_connection.socket = WARPRSA_NO_FD;
-    c->raw.memory = dup(s->memory);
-    c->raw.eventfd = dup(s->eventfd);
-    assert_true(
-        warprsa_shm_map(&c->raw.shm, s->shm.slots, false, c->raw.memory));
-    assert_true(warprsa_session_attach(s, &nobody));
-    c->session = s;
-    warprsa_event_loop_add(loop, s);
-}
-
-static void round_of_loop(void)
-{
-    warprsa_event_loop_wake(loop);
-    assert_true(warprsa_event_loop_round(loop));
-}
-
-/* Until nothing is left to be done. */
-static void settle(void)
-{
-    do
-        round_of_loop();
-    while (loop->has_more || loop->host.ready.count > 0);
+    begin_session(c, uid, &limits, false);
 }
 
 static int setup(void **state)
 {
-    warprsa_server_config config = {.threads = 1, .key_id = key_id};
+    warprsa_server_config config = {0};
 
     step_ns = 0;
     fake_reset();
@@ -127,15 +71,7 @@ static int setup(void **state)
     queue_config.slots = 2 * SLOTS;
     queue_config.keys_max = 2 * KEYS;
     queue_config.engines[0].batch_max = 2 * SLOTS;
-    queue = fake_ready_queue(&queue_config);
-    config.queue = queue;
-    config.counters = queue_config.counters;
-    config.deadline_ms = LONG_MS;
-    assert_true(warprsa_server_context_init(&context, &config));
-    loop = aligned_alloc(_Alignof(warprsa_event_loop), sizeof(*loop));
-    assert_non_null(loop);
-    memset(loop, 0, sizeof(*loop));
-    assert_true(warprsa_event_loop_init(loop, &context));
+    open_loop(&config);
     arrive(&honest, HONEST, 16);
     settle();
     return 0;
@@ -145,17 +81,9 @@ static int teardown(void **state)
 {
     FAKE_SET(hold, false);
     raw_client_leave(&honest.raw);
-    atomic_store(&context.stopping, true);
-    do
-        warprsa_event_loop_wake(loop);
-    while (warprsa_event_loop_round(loop));
-    assert_int_equal(warprsa_user_quota_count(&context.clients), 0);
-    assert_int_equal(warprsa_user_quota_count(&context.descriptors), 0);
+    stop_loop();
     assert_int_equal(queue_config.counters->keys, 0);
-    warprsa_event_loop_free(loop);
-    free(loop);
-    warprsa_server_context_free(&context);
-    fake_finish(queue, &queue_config);
+    close_loop();
     return 0;
 }
 

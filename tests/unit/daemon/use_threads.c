@@ -8,17 +8,11 @@
  *
  * The program is linked with --wrap=clock_gettime.
  */
-#include "tests/unit/support/fake_queue.h"
-
-#include <stdlib.h>
-#include <unistd.h>
+#include "tests/unit/daemon/loop_fixture.h"
 
 #include "batching/base/clock.h"
-#include "batching/daemon/server/event_loop.h"
 #include "batching/daemon/server/use_threads.h"
-#include "batching/daemon/server/user_quota.h"
 #include "tests/unit/support/fake_vault.h"
-#include "tests/unit/support/raw_client.h"
 
 enum {
     ONE = 1, /* user ids */
@@ -49,18 +43,6 @@ static const warprsa_key_use decrypt_large = {
     .input_bytes = FAKE_VAULT_LARGE_BYTES,
 };
 
-static warprsa_queue_config queue_config;
-static warprsa_queue *queue;
-static warprsa_server_context context;
-static warprsa_event_loop *loop;
-
-/* A client and its session. */
-typedef struct client {
-    raw_client raw;
-    warprsa_session *session;
-    uint32_t generation; /* of its last request */
-} client;
-
 static client c, crowd[SESSIONS];
 static uint8_t input[FAKE_VAULT_LARGE_BYTES];
 
@@ -79,28 +61,6 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now)
     return result;
 }
 
-static bool key_id(const warprsa_private_key *key,
-                   uint8_t id[WARPRSA_KEY_ID_BYTES])
-{
-    memcpy(id, key->n + sizeof(key->n) - WARPRSA_KEY_ID_BYTES,
-           WARPRSA_KEY_ID_BYTES);
-    return true;
-}
-
-static void round_of_loop(void)
-{
-    warprsa_event_loop_wake(loop);
-    assert_true(warprsa_event_loop_round(loop));
-}
-
-/* Until nothing is left to be done. */
-static void settle(void)
-{
-    do
-        round_of_loop();
-    while (loop->has_more || loop->host.ready.count > 0);
-}
-
 /* A session of this user with key 0 of its own, which the loop is given. */
 static void arrive(client *x, uid_t uid)
 {
@@ -109,25 +69,9 @@ static void arrive(client *x, uid_t uid)
                                           .slots = SLOTS,
                                           .keys = 4,
                                           .notifiers = NOTIFIERS};
-    const warprsa_session_user user = {.uid = uid, .owner = uid};
-    const warprsa_peer peer = {.by = {.uid = uid}};
-    const warprsa_message wanted = {
-        .slots = SLOTS, .keys = 4, .notifiers = NOTIFIERS, .uses = 1};
     warprsa_shm_message key = {.type = WARPRSA_SHM_KEY_USE, .generation = 1};
-    warprsa_session *s;
 
-    memset(x, 0, sizeof(*x));
-    assert_null(warprsa_session_take_seat(&context, &user, &limits));
-    s = warprsa_session_new(&context, &user, &wanted, &limits, &x->raw.socket);
-    assert_non_null(s);
-    x->raw.control_connection.socket = WARPRSA_NO_FD;
-    x->raw.memory = dup(s->memory);
-    x->raw.eventfd = dup(s->eventfd);
-    assert_true(
-        warprsa_shm_map(&x->raw.shm, s->shm.slots, true, x->raw.memory));
-    assert_true(warprsa_session_attach(s, &peer));
-    x->session = s;
-    warprsa_event_loop_add(loop, s);
+    begin_session(x, uid, &limits, true);
     settle();
     fake_vault_spki(KEY, key.spki_sha256);
     raw_client_send(&x->raw, &key);
@@ -139,27 +83,17 @@ static void arrive(client *x, uid_t uid)
 
 static void begin_with(unsigned threads)
 {
-    warprsa_server_config config = {.threads = 1, .key_id = key_id};
+    warprsa_server_config config = {.vault = fake_vault_reset(FAKE_VAULT_KEYS),
+                                    .uses = &fake_vault_uses};
 
     fake_reset();
     for (unsigned i = 0; i < sizeof(input); i++)
         input[i] = (uint8_t)(3 * i);
     queue_config = fake_config();
     queue_config.slots = 4096;
-    queue = fake_ready_queue(&queue_config);
-    config.queue = queue;
-    config.counters = queue_config.counters;
-    config.deadline_ms = LONG_MS;
-    config.vault = fake_vault_reset(FAKE_VAULT_KEYS);
-    config.uses = &fake_vault_uses;
-    memset(&context, 0, sizeof(context));
-    assert_true(warprsa_server_context_init(&context, &config));
+    open_loop(&config);
     context.use_threads = warprsa_use_threads_start(threads);
     assert_non_null(context.use_threads);
-    loop = aligned_alloc(_Alignof(warprsa_event_loop), sizeof(*loop));
-    assert_non_null(loop);
-    memset(loop, 0, sizeof(*loop));
-    assert_true(warprsa_event_loop_init(loop, &context));
     stopped_ns = warprsa_clock_ns();
     WAIT_UNTIL(!warprsa_use_threads_are_awake(context.use_threads));
     arrive(&c, ONE);
@@ -177,14 +111,9 @@ static int setup_one_thread(void **state)
     return 0;
 }
 
-static void stop_loop(void)
+static void end_uses(void)
 {
-    atomic_store(&context.stopping, true);
-    do
-        warprsa_event_loop_wake(loop);
-    while (warprsa_event_loop_round(loop));
-    assert_int_equal(warprsa_user_quota_count(&context.clients), 0);
-    assert_int_equal(warprsa_user_quota_count(&context.descriptors), 0);
+    stop_loop();
     assert_int_equal(fake_vault_references(), 0);
     /* A batch may have been computing what was withdrawn. */
     WAIT_UNTIL(queue_config.counters->keys == 0);
@@ -197,14 +126,11 @@ static int teardown(void **state)
     fake_vault.hold_compute = false;
     if (!atomic_load(&context.stopping)) {
         raw_client_leave(&c.raw);
-        stop_loop();
+        end_uses();
     }
     stopped_ns = 0;
-    warprsa_event_loop_free(loop);
-    free(loop);
     warprsa_use_threads_stop(context.use_threads);
-    warprsa_server_context_free(&context);
-    fake_finish(queue, &queue_config);
+    close_loop();
     return 0;
 }
 
@@ -463,7 +389,7 @@ TEST_IN(it_stops_meanwhile, setup_one_thread, teardown)
     }
     assert_int_equal(done, 1);
     assert_int_equal(later, SLOTS - 1);
-    stop_loop();
+    end_uses();
     raw_client_leave(&c.raw);
 }
 
@@ -487,7 +413,7 @@ TEST_IN(it_takes_nothing_while_it_stops, setup_one_thread, teardown)
         assert_int_equal(other.raw.shm.slot[i].use_answer, WARPRSA_USE_LATER);
     fake_vault.hold_encode = false;
     WAIT_UNTIL(answered(&c, SLOTS) == SLOTS);
-    stop_loop();
+    end_uses();
     raw_client_leave(&other.raw);
     raw_client_leave(&c.raw);
 }
