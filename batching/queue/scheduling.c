@@ -128,7 +128,7 @@ static bool are_enough(const warprsa_queue *queue, unsigned device,
         return true;
     return queued >=
            warprsa_rule_enough(
-               granularity, warprsa_rule_batches(size),
+               granularity, warprsa_rule_batch_of(size),
                (warprsa_rule_load){
                    queued, atomic_load(&queue->activity[device].running),
                    atomic_load(&queue->keys.pinned[device])});

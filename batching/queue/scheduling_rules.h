@@ -19,9 +19,8 @@ enum {
     /* A device that computes so many times its granularity has no need of a
      * batch that is not a multiple of it. */
     WARPRSA_RULE_PLENTY = 16,
-    /* Requests of a key that a batch had better have, and how many of each must
-     * be under way for it to wait for them. */
-    WARPRSA_RULE_OF_A_KEY = 8,
+    /* So many requests of each key must be under way for a batch to wait for
+     * requests of a key. */
     WARPRSA_RULE_MANY_OF_A_KEY = 5,
     /* A device that computes fewer than so many times its granularity takes
      * whatever there is. */
@@ -62,34 +61,43 @@ typedef struct warprsa_rule_load {
     uint32_t queued, running, keys;
 } warprsa_rule_load;
 
-/* The number of batches of a class that are best under way at once: the longer
- * an operation takes, the fewer, since a batch then gains more from being
- * large than from the pause that the next one fills. */
-static inline uint32_t warprsa_rule_batches(unsigned size)
-{
-    static const uint8_t batches[] = {24, 24, 8}; /* up to RSA-3072 */
+/* What batches of a class had better be like. */
+typedef struct warprsa_rule_batch {
+    uint8_t under_way; /* so many of them at once */
+    uint8_t of_a_key;  /* requests of each key in one */
+} warprsa_rule_batch;
 
-    return size < sizeof(batches) ? batches[size] : 4;
+/* The longer an operation takes, the fewer batches are best under way at once,
+ * since a batch then gains more from being large than from the pause that the
+ * next one fills. It also gains more from lanes that are all filled, of which
+ * narrow_fold has eight for a key. Measured: doc/log/2026-11-28-crowd.md. */
+static inline warprsa_rule_batch warprsa_rule_batch_of(unsigned size)
+{
+    static const warprsa_rule_batch best[] = {{24, 5}, {24, 5}, {8, 8}};
+
+    return size < sizeof(best) / sizeof(best[0])
+               ? best[size] /* up to RSA-3072 */
+               : (warprsa_rule_batch){4, 8};
 }
 
-/* So many requests must be queued before a device takes any, if `batches` are
- * best under way; 0: one is enough. A kernel computes several requests of a key
- * in little more time than one. So a batch had better have several of each key,
- * if there are so many at all: what is queued has about as many keys as what is
- * under way. Never more than what is under way: of two batches one then runs
- * while the other gathers. If nothing more comes, what is queued goes at last
- * when less than two groups are under way. */
+/* So many requests must be queued before a device takes any, if `best` is what
+ * its batches had better be like; 0: one is enough. A kernel computes several
+ * requests of a key in little more time than one. So a batch had better have
+ * several of each key, if there are so many at all: what is queued has about as
+ * many keys as what is under way. Never more than what is under way: of two
+ * batches one then runs while the other gathers. If nothing more comes, what is
+ * queued goes at last when less than two groups are under way. */
 static inline uint32_t warprsa_rule_enough(unsigned granularity,
-                                           uint32_t batches,
+                                           warprsa_rule_batch best,
                                            warprsa_rule_load load)
 {
-    uint32_t enough = (load.queued + load.running) / batches;
+    uint32_t enough = (load.queued + load.running) / best.under_way;
 
     if (granularity <= 1 || load.running < WARPRSA_RULE_WAITS * granularity)
         return 0;
     if (load.running / WARPRSA_RULE_MANY_OF_A_KEY >= load.keys &&
-        enough < WARPRSA_RULE_OF_A_KEY * load.keys)
-        enough = WARPRSA_RULE_OF_A_KEY * load.keys;
+        enough < best.of_a_key * load.keys)
+        enough = best.of_a_key * load.keys;
     if (warprsa_rule_has_plenty(granularity, load.running) &&
         enough < granularity)
         enough = granularity;

@@ -53,56 +53,67 @@ TEST(sixteen_groups_under_way_are_plenty)
 }
 
 /* Of classes of which many batches are best under way, and few. */
-TEST(batches_wait_for_eight_of_each_key)
+TEST(batches_wait_for_several_of_each_key)
 {
     static const struct {
         unsigned granularity;
-        uint32_t batches, queued, running, keys, expected;
+        warprsa_rule_batch best;
+        uint32_t queued, running, keys, expected;
     } table[] = {
         /* An engine without groups, and a device with little to do. */
-        {1, 24, 4096, 4096, 1, 0},
-        {0, 24, 4096, 4096, 1, 0},
-        {64, 24, 8000, 127, 1, 0},
-        {64, 24, 8000, 0, 0, 0},
+        {1, {24, 8}, 4096, 4096, 1, 0},
+        {0, {24, 8}, 4096, 4096, 1, 0},
+        {64, {24, 8}, 8000, 127, 1, 0},
+        {64, {24, 8}, 8000, 0, 0, 0},
         /* 40 keys: eight of each, or as many as are under way. */
-        {64, 24, 112, 400, 40, 320},
-        {64, 24, 256, 256, 40, 256},
-        {64, 24, 300, 200, 40, 200},
-        {64, 24, 313, 199, 40, 21},
-        {64, 24, 300, 700, 40, 320},
-        {64, 4, 300, 700, 40, 320},
-        {64, 4, 2192, 6000, 40, 2048},
+        {64, {24, 8}, 112, 400, 40, 320},
+        {64, {24, 8}, 256, 256, 40, 256},
+        {64, {24, 8}, 300, 200, 40, 200},
+        {64, {24, 8}, 313, 199, 40, 21},
+        {64, {24, 8}, 300, 700, 40, 320},
+        {64, {4, 8}, 300, 700, 40, 320},
+        {64, {4, 8}, 2192, 6000, 40, 2048},
+        /* The same with five of each. */
+        {64, {24, 5}, 112, 400, 40, 200},
+        {64, {24, 5}, 256, 199, 40, 18},
+        {64, {24, 5}, 312, 200, 40, 200},
         /* So many keys that there are not five of each. */
-        {64, 24, 120, 199, 40, 13},
-        {64, 24, 1097, 2999, 600, 170},
-        {64, 24, 1096, 3000, 600, 3000},
+        {64, {24, 8}, 120, 199, 40, 13},
+        {64, {24, 8}, 1097, 2999, 600, 170},
+        {64, {24, 8}, 1096, 3000, 600, 3000},
         /* One key. */
-        {64, 24, 256, 256, 1, 21},
-        {64, 24, 76, 1024, 1, 64},
-        {64, 24, 1192, 7000, 1, 341},
-        {64, 4, 1192, 7000, 1, 2048},
-        {64, 4, 7192, 1000, 1, 1000},
+        {64, {24, 8}, 256, 256, 1, 21},
+        {64, {24, 8}, 76, 1024, 1, 64},
+        {64, {24, 8}, 1192, 7000, 1, 341},
+        {64, {4, 8}, 1192, 7000, 1, 2048},
+        {64, {4, 8}, 7192, 1000, 1, 1000},
         /* More keys than requests. */
-        {64, 4, 0, 65536, UINT32_MAX, 16384},
+        {64, {4, 8}, 0, 65536, UINT32_MAX, 16384},
     };
 
     for (size_t t = 0; t < COUNT(table); t++)
         assert_int_equal(
-            warprsa_rule_enough(table[t].granularity, table[t].batches,
+            warprsa_rule_enough(table[t].granularity, table[t].best,
                                 (warprsa_rule_load){table[t].queued,
                                                     table[t].running,
                                                     table[t].keys}),
             table[t].expected);
 }
 
-TEST(fewer_batches_of_longer_keys)
+TEST(fewer_and_fuller_batches_of_longer_keys)
 {
-    for (unsigned size = 1; size < 8; size++)
-        assert_true(warprsa_rule_batches(size) <=
-                    warprsa_rule_batches(size - 1));
-    assert_int_equal(warprsa_rule_batches(1), 24);
-    assert_int_equal(warprsa_rule_batches(2), 8);
-    assert_int_equal(warprsa_rule_batches(7), 4);
+    for (unsigned size = 1; size < 8; size++) {
+        const warprsa_rule_batch shorter = warprsa_rule_batch_of(size - 1);
+        const warprsa_rule_batch best = warprsa_rule_batch_of(size);
+
+        assert_true(best.under_way <= shorter.under_way);
+        assert_true(best.of_a_key >= shorter.of_a_key);
+    }
+    assert_int_equal(warprsa_rule_batch_of(1).under_way, 24);
+    assert_int_equal(warprsa_rule_batch_of(1).of_a_key, 5);
+    assert_int_equal(warprsa_rule_batch_of(2).under_way, 8);
+    assert_int_equal(warprsa_rule_batch_of(2).of_a_key, 8);
+    assert_int_equal(warprsa_rule_batch_of(7).under_way, 4);
 }
 
 TEST(a_batch_has_whole_groups)
