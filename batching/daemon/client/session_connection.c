@@ -60,6 +60,7 @@ static void free_memory(warprsa_connection *c)
     warprsa_id_pool_free(&c->free_keys);
     warprsa_id_pool_free(&c->free_notifiers);
     free(c->key_generation);
+    free(c->freed);
     free(c->notifier_generation);
     free(c->notifier);
     free(c->slot);
@@ -70,6 +71,7 @@ static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
 {
     c->slot = calloc(welcome->slots, sizeof(*c->slot));
     c->key_generation = calloc(welcome->keys, sizeof(*c->key_generation));
+    c->freed = calloc(welcome->keys, sizeof(*c->freed));
     c->notifier = calloc(welcome->notifiers + 1, sizeof(*c->notifier));
     for (uint32_t i = 0; c->notifier != NULL && i <= welcome->notifiers; i++)
         c->notifier[i] = WARPRSA_NO_FD;
@@ -77,7 +79,7 @@ static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
         calloc(welcome->notifiers + 1, sizeof(*c->notifier_generation));
     c->notifiers = welcome->notifiers;
     c->keys = welcome->keys;
-    return c->slot != NULL && c->key_generation != NULL &&
+    return c->slot != NULL && c->key_generation != NULL && c->freed != NULL &&
            c->notifier != NULL && c->notifier_generation != NULL &&
            warprsa_id_pool_init(&c->free_slots, 0, welcome->slots) &&
            warprsa_id_pool_init(&c->free_keys, 0, welcome->keys) &&

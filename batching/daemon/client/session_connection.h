@@ -81,6 +81,9 @@ typedef struct warprsa_connection {
      * sent. */
     warprsa_shm_message message;
     uint32_t *key_generation; /* by number */
+    /* Numbers of keys that were freed, of which the daemon is still to be
+     * told. */
+    uint32_t *freed, freed_count;
     /* By number. The thread that has a notifier reads its generation without
      * the lock. */
     uint32_t *notifier_generation;
