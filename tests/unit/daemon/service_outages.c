@@ -267,10 +267,7 @@ TEST_IN(a_daemon_that_hangs_is_waited_for_once, reset, NULL)
     fake_request request;
     pid_t hanging;
 
-    memset(&s, 0, sizeof(s));
-    strcpy(s.directory, "/tmp/warprsad.XXXXXX");
-    assert_non_null(mkdtemp(s.directory));
-    snprintf(s.path, sizeof(s.path), "%s/socket", s.directory);
+    test_server_place(&s);
     hanging = start_hanging(s.path);
     test_client_open(&g, &s, LONG_MS);
     key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
@@ -287,8 +284,7 @@ TEST_IN(a_daemon_that_hangs_is_waited_for_once, reset, NULL)
     test_client_close(&g);
     assert_int_equal(kill(hanging, SIGKILL), 0);
     assert_int_equal(waitpid(hanging, NULL, 0), hanging);
-    unlink(s.path);
-    assert_int_equal(rmdir(s.directory), 0);
+    test_server_remove(&s);
 }
 
 /* ---- Keys that are freed while the daemon reads nothing ---- */

@@ -296,6 +296,25 @@ TEST_IN(what_is_not_computed, setup, teardown)
     WAIT_UNTIL(fake_vault.given_back == WARPRSA_USE_BATCH);
 }
 
+/* Threads that are in a step for too long are found, and no others. */
+TEST_IN(threads_that_hang, setup, teardown)
+{
+    const struct warprsa_use_threads *threads = context.use_threads;
+    const uint64_t before_ns = stopped_ns; /* each thread's clock has gone on */
+
+    assert_false(warprsa_use_threads_hang(NULL, UINT64_MAX));
+    assert_false(warprsa_use_threads_hang(threads, UINT64_MAX));
+    fake_vault.hold_encode = true;
+    submit_many(&c, SLOTS);
+    round_of_loop();
+    WAIT_UNTIL(fake_vault.held == 2);
+    assert_false(warprsa_use_threads_hang(threads, before_ns));
+    assert_true(warprsa_use_threads_hang(threads, UINT64_MAX));
+    fake_vault.hold_encode = false;
+    WAIT_UNTIL(answered(&c, SLOTS) == SLOTS);
+    WAIT_UNTIL(!warprsa_use_threads_hang(threads, UINT64_MAX));
+}
+
 /* ---- A client that leaves ---- */
 
 /* It leaves, and its session stays as long as something is under way. */
