@@ -7,6 +7,8 @@
  */
 #include "tests/unit/daemon/uses_fixture.h"
 
+#include "batching/daemon/client/client_state.h"
+
 TEST_IN(uses_are_answered_and_counted, begin, end)
 {
     const warprsa_counters *counters = s.queue_config.counters;
@@ -472,6 +474,38 @@ static void pause_job(const warprsa_client_use *use, int fd)
                    (int)((use->wake_ns - now_ns) / WARPRSA_NS_PER_MS) + 1);
     if (fd >= 0)
         (void)recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+}
+
+/* A job that the program leaves keeps its notifier's descriptor over a restart
+ * of the daemon, and nothing else of the connection: neither the memory that it
+ * shares with the daemon nor the other descriptors. */
+TEST_IN(a_job_that_is_left, begin, end)
+{
+    warprsa_backend_key *key = vault_key(KEY);
+    warprsa_notifier notifier;
+    warprsa_client_use use;
+
+    done(KEY, &sign_pss);
+    assert_true(backend->notifier_open(g.client, &notifier));
+    warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
+    (void)warprsa_client_use_go_on(g.client, &use, notifier.number, output);
+    assert_true(use.is_submitted);
+    assert_non_null(use.connection->shm.head); /* the control */
+    assert_true(warprsa_own_fd_is_there(&use.connection->socket));
+    WAIT_UNTIL(warprsa_queue_depth(s.queue) == 0);
+    test_server_stop(&s);
+    test_server_start(&s);
+    done(2, &sign_pss);
+    assert_ptr_not_equal(use.connection, g.client->connection);
+    assert_null(use.connection->shm.head);
+    assert_false(warprsa_own_fd_is_there(&use.connection->socket));
+    assert_true(warprsa_own_fd_is_there(&notifier.fd));
+    /* It is resumed after all. */
+    assert_int_equal(warprsa_client_use_wait(g.client, &use, output),
+                     WARPRSA_USE_DONE);
+    is_right(&use, KEY, &sign_pss);
+    backend->notifier_close(&notifier);
+    backend->key_release(key);
 }
 
 /* A job has the notifier of a connection that goes away under it. */
