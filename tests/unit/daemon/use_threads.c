@@ -552,7 +552,25 @@ TEST_IN(a_key_goes_meanwhile, setup_one_thread, teardown)
     assert_true(fake_vault_removed_references() > 0);
     fake_vault.hold_encode = false;
     WAIT_UNTIL(answered(&c, SLOTS) == SLOTS);
+    are_done(&c, 1); /* it had begun */
+    for (uint32_t i = 1; i < SLOTS; i++)
+        assert_int_equal(c.raw.shm.slot[i].use_answer, WARPRSA_USE_DENIED);
+    WAIT_UNTIL(fake_vault_removed_references() == 0);
+}
+
+/* One that a reload gives another name meanwhile is found by it. */
+TEST_IN(a_key_is_renamed_meanwhile, setup_one_thread, teardown)
+{
+    fake_vault.hold_encode = true;
+    submit_many(&c, SLOTS);
+    round_of_loop();
+    WAIT_UNTIL(fake_vault.held == 1);
+    fake_vault_rename(KEY);
+    fake_vault.hold_encode = false;
+    WAIT_UNTIL(answered(&c, SLOTS) == SLOTS);
     are_done(&c, SLOTS);
+    assert_int_equal(fake_vault.denials, 0);
+    settle(); /* the session lets go of the key, too */
     WAIT_UNTIL(fake_vault_removed_references() == 0);
 }
 
