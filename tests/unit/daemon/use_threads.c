@@ -24,7 +24,8 @@ enum {
     NOTIFIERS = 4,
     KEY = 1, /* of the vault */
     SESSIONS = 8,
-    FEW = 3, /* not worth a wake-up */
+    CROWD = 64, /* sessions, too */
+    FEW = 3,    /* not worth a wake-up */
 };
 
 static const warprsa_key_use sign = {
@@ -43,7 +44,7 @@ static const warprsa_key_use decrypt_large = {
     .input_bytes = FAKE_VAULT_LARGE_BYTES,
 };
 
-static client c, crowd[SESSIONS];
+static client c, crowd[CROWD];
 static uint8_t input[FAKE_VAULT_LARGE_BYTES];
 
 /* When the clock of this thread stands still; 0: it does not. */
@@ -64,8 +65,8 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 /* A session of this user with key 0 of its own, which the loop is given. */
 static void arrive(client *x, uid_t uid)
 {
-    const warprsa_server_limits limits = {.clients = 2 * SESSIONS,
-                                          .user_clients = SESSIONS,
+    const warprsa_server_limits limits = {.clients = 2 * CROWD,
+                                          .user_clients = 2 * CROWD,
                                           .slots = SLOTS,
                                           .keys = 4,
                                           .notifiers = NOTIFIERS};
@@ -383,6 +384,30 @@ TEST_IN(it_leaves_while_uses_end, setup, teardown)
     leave_while_held();
     fake_vault.hold_finish = false;
     is_gone();
+}
+
+/* Many leave while a thread has uses of theirs. Once these have ended the loop
+ * lets go of all sessions without a pause, some in each round. */
+TEST_IN(many_leave, setup_one_thread, teardown)
+{
+    fake_vault.hold_encode = true;
+    submit_many(&c, WARPRSA_USE_BATCH);
+    round_of_loop();
+    WAIT_UNTIL(fake_vault.held == 1);
+    for (unsigned i = 0; i < CROWD; i++) {
+        arrive(&crowd[i], ONE);
+        submit(&crowd[i], 0, 0, 0);
+        settle();
+        raw_client_leave(&crowd[i].raw);
+    }
+    settle();
+    assert_int_equal(loop->host.sessions, CROWD + 1);
+    fake_vault.hold_encode = false;
+    for (unsigned i = 0; i < CROWD; i++)
+        WAIT_UNTIL(crowd[i].session->in_flight == 0);
+    WAIT_UNTIL(!warprsa_use_threads_are_awake(context.use_threads));
+    settle();
+    assert_int_equal(loop->host.sessions, 1);
 }
 
 /* ---- The daemon stops ---- */
