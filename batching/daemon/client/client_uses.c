@@ -48,6 +48,20 @@ void warprsa_client_use_begin(warprsa_client *client, warprsa_client_use *use,
     };
 }
 
+/* With the lock held: acquires a slot for a use, and then names its key to the
+ * daemon, which may take another key's number away. False: neither. */
+static bool acquire_slot(warprsa_client *client, warprsa_connection *c,
+                         warprsa_client_use *use, uint64_t now_ns)
+{
+    if (!warprsa_connection_acquire(c, now_ns, UINT64_MAX / 2,
+                                    &use->ticket.slot))
+        return false;
+    if (warprsa_client_upload(client, c, use->key))
+        return true;
+    warprsa_connection_release(c, use->ticket.slot);
+    return false;
+}
+
 /* Acquires a slot for a use, and names its key to the daemon. Returns the
  * connection, with one more reference; NULL: there is none now, or no slot. */
 static warprsa_connection *acquire(warprsa_client *client,
@@ -58,9 +72,7 @@ static warprsa_connection *acquire(warprsa_client *client,
     pthread_mutex_lock(&client->lock);
     c = client->connection;
     if (c != NULL && c->shm.use != NULL &&
-        warprsa_client_upload(client, c, use->key) &&
-        warprsa_connection_acquire(c, now_ns, UINT64_MAX / 2,
-                                   &use->ticket.slot)) {
+        acquire_slot(client, c, use, now_ns)) {
         warprsa_connection_reference(c);
         if (++client->generations == 0)
             client->generations = 1;
