@@ -74,6 +74,12 @@ cudaError_t warprsa_cuda_choose_kernel(warprsa_device *device);
  * must be there: kernels may be measured. */
 cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
 
+/* Tests the kernels of these timings. One for requests of one key that computes
+ * wrongly is left out, which the trace and the description say. Another one is
+ * WARPRSA_CHECK_FAILED. If one kernel is for all batches, the device's own test
+ * is enough. */
+warprsa_status warprsa_cuda_prove_kernels(warprsa_device *device);
+
 /* Makes the device ready for keys of the large classes, unless it is: loads the
  * keys of the known-answer test. WARPRSA_UNSUPPORTED_KEY: there is no memory
  * for them. Any thread. */

@@ -211,35 +211,6 @@ static cudaError_t allocate(warprsa_device *device)
     return error;
 }
 
-/* The kernels for requests of one key are tested with one, where they are
- * there and may be chosen. */
-static warprsa_status test_folds(warprsa_device *device, unsigned stream)
-{
-    warprsa_batch_memory *memory = &device->streams[stream].memory;
-    warprsa_status status = WARPRSA_OK;
-    warprsa_task task;
-    double ms;
-
-    if (device->kernel != NULL)
-        return WARPRSA_OK;
-    for (int i = 0; i < WARPRSA_CLASS_LARGE * WARPRSA_KERNELS; i++) {
-        const warprsa_size_class size =
-            (warprsa_size_class)(i / WARPRSA_KERNELS);
-        const warprsa_kernel *kernel = warprsa_kernels[i % WARPRSA_KERNELS];
-
-        if (!kernel->shares_key || status != WARPRSA_OK ||
-            !warprsa_kernel_suits(kernel, &device->gpu, device->int32_keys) ||
-            !warprsa_kernel_takes(kernel, &device->gpu, size))
-            continue;
-        memory->kernel = kernel;
-        status = warprsa_known_answer_batch(&warprsa_cuda_engine, device,
-                                            &device->test, stream, size, &task,
-                                            1, &ms);
-    }
-    memory->kernel = NULL;
-    return status;
-}
-
 static warprsa_status open_device(warprsa_device *device, const char **what)
 {
     cudaError_t error = cudaSetDevice((int)device->config.ordinal);
@@ -265,12 +236,14 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
         status = warprsa_cuda_status(device, *what,
                                      warprsa_cuda_choose_timings(device));
     }
-    if (status == WARPRSA_OK)
+    if (status == WARPRSA_OK) {
         *what = "known-answer test";
+        status = warprsa_cuda_prove_kernels(device);
+    }
     for (unsigned i = 0; status == WARPRSA_OK && i < device->config.streams;
          i++)
         status = cuda_self_test(device, i);
-    return status == WARPRSA_OK ? test_folds(device, 0) : status;
+    return status;
 }
 
 static warprsa_status cuda_open(const warprsa_device_config *config,

@@ -89,21 +89,37 @@ warprsa_client_vault_key(warprsa_client *client,
                 NULL);
 }
 
-/* With the lock held: tells the daemon to wipe a key, and frees its number.
- * False: the message can't be sent now, and the number stays taken. */
-static bool send_key_free(warprsa_client *client, warprsa_connection *c,
-                          warprsa_backend_key *key)
+/* With the lock held: tells the daemon to wipe the keys that were freed, and
+ * frees their numbers. Where the daemon has not read what it was sent before,
+ * some are left for the next time. */
+static void send_frees(warprsa_client *client, warprsa_connection *c)
 {
-    c->message.type = WARPRSA_SHM_KEY_FREE;
-    c->message.number = key->number;
-    c->message.generation = key->generation;
-    if (!warprsa_connection_send(c))
-        return false;
-    warprsa_connection_notify_message(c);
-    warprsa_id_pool_release(&c->free_keys, key->number);
-    warprsa_count(&client->config.counters->keys_wiped, 1);
+    bool any = false;
+
+    while (c->freed_count > 0) {
+        const uint32_t number = c->freed[c->freed_count - 1];
+
+        c->message.type = WARPRSA_SHM_KEY_FREE;
+        c->message.number = number;
+        c->message.generation = c->key_generation[number];
+        if (!warprsa_connection_send(c))
+            break;
+        any = true;
+        c->freed_count--;
+        warprsa_id_pool_release(&c->free_keys, number);
+        warprsa_count(&client->config.counters->keys_wiped, 1);
+    }
+    if (any)
+        warprsa_connection_notify_message(c);
+}
+
+/* With the lock held: has the daemon wipe a key that has a number. */
+static void free_number(warprsa_client *client, warprsa_connection *c,
+                        warprsa_backend_key *key)
+{
+    c->freed[c->freed_count++] = key->number;
     key->serial = 0;
-    return true;
+    send_frees(client, c);
 }
 
 static void unname(warprsa_client *client, warprsa_backend_key *key)
@@ -131,21 +147,22 @@ static bool take_a_number(warprsa_client *client, warprsa_connection *c)
     warprsa_backend_key *key;
 
     while ((key = TAILQ_FIRST(&client->named)) != NULL) {
-        const bool has_number = key->serial == c->serial;
-
-        if (has_number && !send_key_free(client, c, key))
-            return false;
         unname(client, key);
-        if (has_number)
-            return true;
+        if (key->serial == c->serial) {
+            free_number(client, c, key);
+            return c->freed_count == 0;
+        }
     }
     return false;
 }
 
-/* With the lock held: a number for a key. False: there is none now. */
+/* With the lock held: a number for a key. False: there is none now. While
+ * numbers wait to be freed the daemon can be sent no key either. */
 static bool acquire_number(warprsa_client *client, warprsa_connection *c,
                            const warprsa_backend_key *key, uint32_t *number)
 {
+    if (c->freed_count > 0)
+        return false;
     return warprsa_id_pool_acquire(&c->free_keys, number) ||
            (key->of_vault && take_a_number(client, c) &&
             warprsa_id_pool_acquire(&c->free_keys, number));
@@ -164,7 +181,7 @@ void warprsa_client_key_release(warprsa_backend_key *key)
         LIST_REMOVE(key, link);
         unname(client, key);
         if (c != NULL && key->serial == c->serial)
-            (void)send_key_free(client, c, key);
+            free_number(client, c, key);
         atomic_fetch_sub(&client->config.counters->keys, 1);
     }
     pthread_mutex_unlock(&client->lock);
@@ -189,6 +206,7 @@ bool warprsa_client_upload(warprsa_client *client, warprsa_connection *c,
     uint32_t number = 0;
     bool sent;
 
+    send_frees(client, c);
     if (key->serial == c->serial) {
         name(client, key);
         return true;

@@ -39,7 +39,8 @@ void warprsa_client_key_abandon(warprsa_backend_key *key);
 /* With the lock held: sends the key to the daemon unless the daemon has it.
  * Where the client has as many keys as it may have, a key of the vault takes
  * the place of the one used longest ago, which is named again at its next use.
- * False: it can't be sent now. */
+ * Before that it tells the daemon of keys that were freed while the daemon had
+ * too many messages to read. False: it can't be sent now. */
 bool warprsa_client_upload(warprsa_client *client,
                            warprsa_connection *connection,
                            warprsa_backend_key *key);

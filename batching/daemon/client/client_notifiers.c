@@ -128,7 +128,8 @@ static bool take(warprsa_client *client, warprsa_connection *c,
     return true;
 }
 
-/* What a notifier needs to be closed, also after its client was. */
+/* What a notifier needs to be closed, also after its client was. The connection
+ * is remembered: the program may leave the job that has the notifier. */
 typedef struct notifier_owner {
     warprsa_client *client;
     warprsa_connection *connection;
@@ -148,15 +149,15 @@ bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier)
         pthread_mutex_unlock(&client->lock);
     }
     if (taken) {
-        /* The notifier takes over the reference to the connection. */
         atomic_fetch_add(&client->references, 1);
+        warprsa_connection_remember(c);
         *owner = (notifier_owner){client, c};
         notifier->owner = owner;
-        return true;
+    } else {
+        free(owner);
     }
     warprsa_connection_drop(c);
-    free(owner);
-    return false;
+    return taken;
 }
 
 /* The client closes the ends, since the daemon may hang. */
@@ -186,11 +187,16 @@ void warprsa_client_notifier_close(warprsa_notifier *notifier)
     notifier_owner *owner = notifier->owner;
     warprsa_connection *c = owner->connection;
 
-    pthread_mutex_lock(&owner->client->lock);
-    warprsa_own_fd_close(&c->notifier[notifier->number % SERIAL]);
-    warprsa_id_pool_release(&c->free_notifiers, notifier->number % SERIAL);
-    pthread_mutex_unlock(&owner->client->lock);
-    warprsa_connection_drop(c);
+    if (warprsa_connection_recall(c)) {
+        pthread_mutex_lock(&owner->client->lock);
+        warprsa_own_fd_close(&c->notifier[notifier->number % SERIAL]);
+        warprsa_id_pool_release(&c->free_notifiers, notifier->number % SERIAL);
+        pthread_mutex_unlock(&owner->client->lock);
+        warprsa_connection_drop(c);
+    } else {
+        warprsa_own_fd_close(&notifier->fd);
+    }
+    warprsa_connection_forget(c);
     warprsa_client_drop(owner->client);
     free(owner);
 }

@@ -48,6 +48,20 @@ void warprsa_client_use_begin(warprsa_client *client, warprsa_client_use *use,
     };
 }
 
+/* With the lock held: acquires a slot for a use, and then names its key to the
+ * daemon, which may take another key's number away. False: neither. */
+static bool acquire_slot(warprsa_client *client, warprsa_connection *c,
+                         warprsa_client_use *use, uint64_t now_ns)
+{
+    if (!warprsa_connection_acquire(c, now_ns, UINT64_MAX / 2,
+                                    &use->ticket.slot))
+        return false;
+    if (warprsa_client_upload(client, c, use->key))
+        return true;
+    warprsa_connection_release(c, use->ticket.slot);
+    return false;
+}
+
 /* Acquires a slot for a use, and names its key to the daemon. Returns the
  * connection, with one more reference; NULL: there is none now, or no slot. */
 static warprsa_connection *acquire(warprsa_client *client,
@@ -58,9 +72,7 @@ static warprsa_connection *acquire(warprsa_client *client,
     pthread_mutex_lock(&client->lock);
     c = client->connection;
     if (c != NULL && c->shm.use != NULL &&
-        warprsa_client_upload(client, c, use->key) &&
-        warprsa_connection_acquire(c, now_ns, UINT64_MAX / 2,
-                                   &use->ticket.slot)) {
+        acquire_slot(client, c, use, now_ns)) {
         warprsa_connection_reference(c);
         if (++client->generations == 0)
             client->generations = 1;
@@ -158,10 +170,12 @@ static void submit(warprsa_client *client, warprsa_client_use *use,
     notifier = warprsa_client_notifier_number(c, notifier);
     fill(c, use, notifier, now_ns);
     use->connection = c;
+    warprsa_connection_remember(c);
     use->is_submitted = true;
     use->by_notifier = notifier != 0;
     atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);
     warprsa_connection_submit(c, use->ticket.slot, use->ticket.generation);
+    warprsa_connection_drop(c);
     look_again(use, now_ns, notifier != 0 ? HEALTH_MS : LOOK_MS);
 }
 
@@ -216,7 +230,7 @@ static warprsa_use_answer look(warprsa_client *client, warprsa_client_use *use,
     warprsa_connection *c = use->connection;
     warprsa_use_answer answer = WARPRSA_USE_LATER;
 
-    if (client->connection == c) {
+    if (client->connection == c && warprsa_connection_recall(c)) {
         answer = poll_answer(client, c, use, output);
         if (answer == WARPRSA_USE_PENDING &&
             (!warprsa_connection_alive(c) ||
@@ -225,11 +239,12 @@ static warprsa_use_answer look(warprsa_client *client, warprsa_client_use *use,
             warprsa_client_disconnect(client, c);
             answer = WARPRSA_USE_LATER;
         }
+        warprsa_connection_drop(c);
     }
     if (answer != WARPRSA_USE_PENDING) {
         use->is_submitted = false;
         use->connection = NULL;
-        warprsa_connection_drop(c);
+        warprsa_connection_forget(c);
         atomic_fetch_sub_explicit(&client->depth, 1, memory_order_relaxed);
     }
     return answer;
@@ -263,10 +278,13 @@ warprsa_use_answer warprsa_client_use_go_on(warprsa_client *client,
 /* Sleeps until the answer may be there, or until wake_ns. */
 static void sleep_on(warprsa_client *client, const warprsa_client_use *use)
 {
+    warprsa_connection *c = use->connection;
     struct timespec until;
 
-    if (use->is_submitted && client->connection == use->connection) {
-        (void)warprsa_connection_sleep(use->connection, use->ticket);
+    if (use->is_submitted && client->connection == c &&
+        warprsa_connection_recall(c)) {
+        (void)warprsa_connection_sleep(c, use->ticket);
+        warprsa_connection_drop(c);
         return;
     }
     until = warprsa_timespec(use->wake_ns);

@@ -33,7 +33,7 @@ typedef struct warprsa_client_use {
     uint64_t until_ns; /* the deadline */
     bool is_submitted;
     bool by_notifier; /* if it is submitted: one tells of the answer */
-    /* The client's own. If it is submitted: the connection, a reference. */
+    /* The client's own. If it is submitted: the connection, remembered. */
     struct warprsa_connection *connection;
     warprsa_ticket ticket;
 } warprsa_client_use;

@@ -53,23 +53,24 @@ static uint64_t word_of(uint32_t generation, unsigned state)
     return (uint64_t)generation * STATES + state;
 }
 
-static void free_memory(warprsa_connection *c)
+static void free_parts(warprsa_connection *c)
 {
     warprsa_shm_unmap(&c->shm);
     warprsa_id_pool_free(&c->free_slots);
     warprsa_id_pool_free(&c->free_keys);
     warprsa_id_pool_free(&c->free_notifiers);
     free(c->key_generation);
+    free(c->freed);
     free(c->notifier_generation);
     free(c->notifier);
     free(c->slot);
-    free(c);
 }
 
 static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
 {
     c->slot = calloc(welcome->slots, sizeof(*c->slot));
     c->key_generation = calloc(welcome->keys, sizeof(*c->key_generation));
+    c->freed = calloc(welcome->keys, sizeof(*c->freed));
     c->notifier = calloc(welcome->notifiers + 1, sizeof(*c->notifier));
     for (uint32_t i = 0; c->notifier != NULL && i <= welcome->notifiers; i++)
         c->notifier[i] = WARPRSA_NO_FD;
@@ -77,7 +78,7 @@ static bool allocate(warprsa_connection *c, const warprsa_message *welcome)
         calloc(welcome->notifiers + 1, sizeof(*c->notifier_generation));
     c->notifiers = welcome->notifiers;
     c->keys = welcome->keys;
-    return c->slot != NULL && c->key_generation != NULL &&
+    return c->slot != NULL && c->key_generation != NULL && c->freed != NULL &&
            c->notifier != NULL && c->notifier_generation != NULL &&
            warprsa_id_pool_init(&c->free_slots, 0, welcome->slots) &&
            warprsa_id_pool_init(&c->free_keys, 0, welcome->keys) &&
@@ -172,6 +173,7 @@ warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
     if (c != NULL) {
         memset(c, 0, sizeof(*c));
         atomic_init(&c->references, 1);
+        atomic_init(&c->names, 1);
         c->serial = serial;
         c->socket = WARPRSA_NO_FD;
         c->eventfd = -1;
@@ -186,7 +188,8 @@ warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
         return c;
     if (c != NULL) {
         close_descriptors(c);
-        free_memory(c);
+        free_parts(c);
+        free(c);
     }
     return NULL;
 }
@@ -202,7 +205,31 @@ void warprsa_connection_drop(warprsa_connection *c)
         atomic_fetch_sub_explicit(&c->references, 1, memory_order_acq_rel) != 1)
         return;
     close_descriptors(c);
-    free_memory(c);
+    free_parts(c);
+    warprsa_connection_forget(c);
+}
+
+void warprsa_connection_remember(warprsa_connection *c)
+{
+    atomic_fetch_add_explicit(&c->names, 1, memory_order_relaxed);
+}
+
+void warprsa_connection_forget(warprsa_connection *c)
+{
+    if (atomic_fetch_sub_explicit(&c->names, 1, memory_order_acq_rel) == 1)
+        free(c);
+}
+
+bool warprsa_connection_recall(warprsa_connection *c)
+{
+    uint32_t count = atomic_load_explicit(&c->references, memory_order_relaxed);
+
+    while (count != 0)
+        if (atomic_compare_exchange_weak_explicit(
+                &c->references, &count, count + 1, memory_order_acquire,
+                memory_order_relaxed))
+            return true;
+    return false;
 }
 
 void warprsa_connection_abandon(warprsa_connection *c)

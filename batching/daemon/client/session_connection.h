@@ -50,7 +50,8 @@ typedef enum warprsa_connection_health {
 
 typedef struct warprsa_connection {
     _Atomic uint32_t references;
-    uint32_t serial; /* among this client's connections, from 1 */
+    _Atomic uint32_t names; /* remember(), and one of all references */
+    uint32_t serial;        /* among this client's connections, from 1 */
     _Atomic bool dead;
     /* If notify_flags is not 0: when the daemon was notified and has not looked
      * since. */
@@ -81,6 +82,9 @@ typedef struct warprsa_connection {
      * sent. */
     warprsa_shm_message message;
     uint32_t *key_generation; /* by number */
+    /* Numbers of keys that were freed, of which the daemon is still to be
+     * told. */
+    uint32_t *freed, freed_count;
     /* By number. The thread that has a notifier reads its generation without
      * the lock. */
     uint32_t *notifier_generation;
@@ -103,6 +107,14 @@ warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
  * too. Any thread. */
 void warprsa_connection_reference(warprsa_connection *connection);
 void warprsa_connection_drop(warprsa_connection *connection);
+
+/* What an async job has of a connection, which may be left in a pause: its
+ * memory and descriptors go with the last reference, and only this structure
+ * stays until forget(). recall() takes a reference. False: there was none any
+ * more. Any thread. */
+void warprsa_connection_remember(warprsa_connection *connection);
+void warprsa_connection_forget(warprsa_connection *connection);
+bool warprsa_connection_recall(warprsa_connection *connection);
 
 /* In a forked child, without a reference: closes the child's descriptors. */
 void warprsa_connection_abandon(warprsa_connection *connection);

@@ -201,22 +201,27 @@ static void end_all(warprsa_event_loop *loop)
     }
 }
 
-/* Looks at some closed sessions that other threads have had uses of. */
-static void let_go_of_some(warprsa_event_loop *loop)
+/* Looks at some closed sessions that other threads have had uses of. Returns
+ * whether it let go of one and there are more. If thousands are closed at once,
+ * their users get their seats back before the next heartbeat. */
+static bool let_go_of_some(warprsa_event_loop *loop)
 {
     warprsa_session_host *host = &loop->host;
     warprsa_session *last = TAILQ_LAST(&host->leaving, warprsa_sessions), *s;
-    bool is_last = last == NULL;
+    bool is_last = last == NULL, any = false;
 
     for (unsigned i = 0; i < LEAVING_AT_ONCE && !is_last; i++) {
         s = TAILQ_FIRST(&host->leaving);
         is_last = s == last;
         TAILQ_REMOVE(&host->leaving, s, link);
-        if (warprsa_session_is_left(s))
+        if (warprsa_session_is_left(s)) {
             TAILQ_INSERT_TAIL(&host->over, s, link);
-        else
+            any = true;
+        } else {
             TAILQ_INSERT_TAIL(&host->leaving, s, link);
+        }
     }
+    return any && !is_last;
 }
 
 /* Runs after the events of this round, so that no event points to a session
@@ -256,7 +261,7 @@ bool warprsa_event_loop_round(warprsa_event_loop *loop)
     loop->has_more |= begin_arriving(loop);
     if (stopping)
         end_all(loop);
-    let_go_of_some(loop);
+    loop->has_more |= let_go_of_some(loop);
     free_over(loop);
     return !stopping || loop->has_more || loop->host.sessions > 0;
 }

@@ -40,7 +40,7 @@ bool warprsa_server_is_healthy(warprsa_server *server, unsigned ms)
     for (unsigned i = 0; i < server->context.config.threads; i++)
         if (atomic_load(&server->event_loops[i].heartbeat_ns) < since_ns)
             return false;
-    return true;
+    return !warprsa_use_threads_hang(server->context.use_threads, since_ns);
 }
 
 void warprsa_server_tick(warprsa_server *server)

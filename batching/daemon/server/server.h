@@ -44,7 +44,8 @@ void warprsa_server_set_limits(warprsa_server *server,
 unsigned warprsa_server_clients(warprsa_server *server);
 
 /* Whether every event loop has had a heartbeat within the last `ms`
- * milliseconds. Any thread. */
+ * milliseconds, and no use thread is in a step that began before. Any
+ * thread. */
 bool warprsa_server_is_healthy(warprsa_server *server, unsigned ms);
 
 /* To be called some times a second: logs how many lines were left out, and

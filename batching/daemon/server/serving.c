@@ -38,7 +38,9 @@ enum {
      * than systemd waits for that (90 s). Clients are served meanwhile, and
      * uses of the vault asked for again. */
     FILL_MS = 60000,
-    HEALTHY_MS = 5000, /* without a heartbeat of an event loop, at most */
+    /* Without a heartbeat of an event loop, or in a step of a use thread, at
+     * most. */
+    HEALTHY_MS = 5000,
     /* While another device works, a lost one is no reason to end earlier. */
     LEAST_LIFE_MS = 60000,
     /* Time for the answers under way once a device is lost. A driver that hangs

@@ -59,13 +59,52 @@ static ending no_key(const warprsa_session *s, const warprsa_session_key *key)
     return denied(WARPRSA_DENIED_NO_KEY);
 }
 
+/* Finds a key again that the vault has removed meanwhile: a reload may have
+ * given it another name, or made it a key of GPU hosts. False: the vault has
+ * not removed it, or does not have it any more. */
+static bool find_again(const warprsa_session *s, warprsa_pending *p)
+{
+    warprsa_vault_key *found = NULL;
+
+    if (!warprsa_vault_key_is_removed(p->vault_key))
+        return false;
+    found = warprsa_vault_find(s->context->config.vault,
+                               warprsa_vault_key_spki_sha256(p->vault_key));
+    if (found == NULL)
+        return false;
+    warprsa_vault_key_release(p->vault_key);
+    p->vault_key = found;
+    /* The queue's key has the same numbers, but a GPU host's key is none for
+     * this queue. */
+    if (warprsa_vault_key_is_remote(found)) {
+        warprsa_key_release(p->key);
+        p->key = NULL;
+    }
+    return true;
+}
+
+/* Whether this user may have the use of p's key. The vault may remove the key
+ * just before it is asked, and have it under another name. */
+static warprsa_denial may(const warprsa_session *s, warprsa_pending *p,
+                          const warprsa_vault_user *user,
+                          const warprsa_key_use *header,
+                          warprsa_vault_paid *paid)
+{
+    warprsa_denial denial;
+
+    (void)find_again(s, p);
+    do
+        denial = warprsa_vault_may(p->vault_key, user, header, paid);
+    while (denial == WARPRSA_DENIED_NO_KEY && find_again(s, p));
+    return denial;
+}
+
 /* Whether the client may have this use: PENDING, and p->use is filled in; or
  * how it ends. */
 static ending begin(warprsa_pending *p)
 {
     const warprsa_session *s = p->session;
     const uint32_t slot = (uint32_t)(p - s->pending);
-    warprsa_vault_key *of = p->vault_key;
     warprsa_vault_user user;
     warprsa_key_use header;
     warprsa_vault_paid paid;
@@ -74,16 +113,16 @@ static ending begin(warprsa_pending *p)
     if (s->closed || atomic_load(&s->context->stopping))
         return later;
     warprsa_shm_copy_header(&s->shm, slot, &header);
-    if (warprsa_key_use_fault(&header, warprsa_vault_key_modulus_bytes(of)) !=
-        NULL)
+    if (warprsa_key_use_fault(
+            &header, warprsa_vault_key_modulus_bytes(p->vault_key)) != NULL)
         return failed;
     warprsa_peer_user(&s->peer, s->user.identity, &user);
-    denial = warprsa_vault_may(of, &user, &header, &paid);
+    denial = may(s, p, &user, &header, &paid);
     if (denial != WARPRSA_ALLOWED)
         return denied(denial);
-    p->use = warprsa_session_use_new(of, &header);
+    p->use = warprsa_session_use_new(p->vault_key, &header);
     if (p->use == NULL) {
-        warprsa_vault_give_back(of, &user, &paid);
+        warprsa_vault_give_back(p->vault_key, &user, &paid);
         return later;
     }
     p->use->pending = p;

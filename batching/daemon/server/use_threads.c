@@ -36,6 +36,7 @@ typedef struct use_thread {
     atomic_uint pushing; /* threads that are doing so */
     _Alignas(64) warprsa_eventcount wake;
     _Alignas(64) _Atomic uint32_t step; /* odd: it is in one */
+    _Atomic uint64_t step_ns;           /* when the last one began */
 } use_thread;
 
 struct warprsa_use_threads {
@@ -139,6 +140,7 @@ static bool step(use_thread *thread)
 {
     bool any = false;
 
+    atomic_store(&thread->step_ns, warprsa_clock_ns());
     atomic_fetch_add(&thread->step, 1);
     any = answer_some(thread);
     any |= begin_batch(thread);
@@ -260,6 +262,16 @@ bool warprsa_use_threads_passed(const warprsa_use_threads *threads,
         if (seen[i] % 2 != 0 && atomic_load(&threads->of[i].step) == seen[i])
             return false;
     return true;
+}
+
+bool warprsa_use_threads_hang(const warprsa_use_threads *threads,
+                              uint64_t since_ns)
+{
+    for (unsigned i = 0; threads != NULL && i < threads->count; i++)
+        if (atomic_load(&threads->of[i].step) % 2 != 0 &&
+            atomic_load(&threads->of[i].step_ns) < since_ns)
+            return true;
+    return false;
 }
 
 static void end_threads(warprsa_use_threads *threads)

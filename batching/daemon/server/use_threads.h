@@ -56,4 +56,10 @@ void warprsa_use_threads_note(const warprsa_use_threads *threads,
 bool warprsa_use_threads_passed(const warprsa_use_threads *threads,
                                 const uint32_t seen[WARPRSA_USE_THREADS_MAX]);
 
+/* Whether a thread is in a step that it began before this time of
+ * warprsa_clock_ns(). A step takes some milliseconds at most. NULL: there are
+ * no threads. Any thread. */
+bool warprsa_use_threads_hang(const warprsa_use_threads *threads,
+                              uint64_t since_ns);
+
 #endif

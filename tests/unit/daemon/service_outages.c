@@ -15,6 +15,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/daemon/client/client_state.h"
+#include "batching/daemon/client/client_uses.h"
 
 /* Repeats the request until it has a slot and an answer: a slow machine may
  * miss a short deadline. */
@@ -266,10 +267,7 @@ TEST_IN(a_daemon_that_hangs_is_waited_for_once, reset, NULL)
     fake_request request;
     pid_t hanging;
 
-    memset(&s, 0, sizeof(s));
-    strcpy(s.directory, "/tmp/warprsad.XXXXXX");
-    assert_non_null(mkdtemp(s.directory));
-    snprintf(s.path, sizeof(s.path), "%s/socket", s.directory);
+    test_server_place(&s);
     hanging = start_hanging(s.path);
     test_client_open(&g, &s, LONG_MS);
     key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
@@ -286,8 +284,89 @@ TEST_IN(a_daemon_that_hangs_is_waited_for_once, reset, NULL)
     test_client_close(&g);
     assert_int_equal(kill(hanging, SIGKILL), 0);
     assert_int_equal(waitpid(hanging, NULL, 0), hanging);
-    unlink(s.path);
-    assert_int_equal(rmdir(s.directory), 0);
+    test_server_remove(&s);
+}
+
+/* ---- Keys that are freed while the daemon reads nothing ---- */
+
+enum {
+    /* Of a client here; twice as many as the daemon can be told of at once. */
+    KEYS = 2 * WARPRSA_SHM_MESSAGES,
+};
+
+static warprsa_backend_key *many[KEYS];
+
+/* A server whose event loops begin the uses themselves, and which a fake vault
+ * so can hold; with a client that has all the keys that it may have. */
+static int begin_with_many_keys(void **state)
+{
+    begin(state);
+    test_server_stop(&s);
+    s.config.use_threads = 0;
+    s.config.limits.keys = KEYS + 1;
+    test_server_start(&s);
+    open_client(LONG_MS);
+    WAIT_UNTIL(test_client_is_ready(&g));
+    for (unsigned i = 0; i < KEYS; i++) {
+        many[i] = test_client_key(&g, WARPRSA_CLASS_1024, 2 + i);
+        test_client_operate(&g, many[i], WARPRSA_CLASS_1024, 2 + i, i);
+    }
+    assert_int_equal(s.queue_config.counters->keys, KEYS);
+    return 0;
+}
+
+/* Frees the keys while the daemon is held by a use of a key of the vault, which
+ * has the number that is left. */
+static void free_while_it_is_held(void)
+{
+    static const uint8_t input[128];
+    static uint8_t output[128];
+    const warprsa_key_use sign = {.operation = WARPRSA_USE_SIGN,
+                                  .padding = WARPRSA_PADDING_PSS,
+                                  .digest = WARPRSA_DIGEST_SHA256,
+                                  .mgf1_digest = WARPRSA_DIGEST_SHA256,
+                                  .salt_bytes = WARPRSA_SALT_DIGEST,
+                                  .input_bytes = 32};
+    uint8_t spki[WARPRSA_KEY_SPKI_BYTES];
+    warprsa_backend_key *key;
+    warprsa_client_use use;
+
+    fake_vault_spki(1, spki);
+    key = warprsa_client_vault_key(g.client, spki, sizeof(input));
+    assert_non_null(key);
+    fake_vault.hold_encode = true;
+    warprsa_client_use_begin(g.client, &use, key, &sign, input);
+    WAIT_UNTIL(warprsa_client_use_go_on(g.client, &use, 0, output) ==
+                   WARPRSA_USE_PENDING &&
+               fake_vault.held == 1);
+    for (unsigned i = 0; i < KEYS; i++)
+        backend->key_release(many[i]);
+    /* The control: the daemon could not be told of all. */
+    assert_true(g.counters->keys_wiped < KEYS);
+    fake_vault.hold_encode = false;
+    assert_int_equal(warprsa_client_use_wait(g.client, &use, output),
+                     WARPRSA_USE_DONE);
+    backend->key_release(key);
+}
+
+/* The daemon wipes all of them once the client uses any key, and their numbers
+ * serve again: the client gets as many keys as before, over the same
+ * connection. */
+TEST_IN(keys_freed_while_the_daemon_is_slow, begin_with_many_keys, end_both)
+{
+    const warprsa_connection *c = g.client->connection;
+    fake_request request;
+
+    free_while_it_is_held();
+    test_client_fill(&request, WARPRSA_CLASS_1024, 1, 1);
+    WAIT_UNTIL((gets_through(&request), s.queue_config.counters->keys == 1));
+    for (unsigned i = 0; i < KEYS; i++)
+        many[i] = test_client_key(&g, WARPRSA_CLASS_1024, 2 + i);
+    for (unsigned i = 0; i < KEYS; i++)
+        test_client_operate(&g, many[i], WARPRSA_CLASS_1024, 2 + i, i);
+    assert_ptr_equal(g.client->connection, c);
+    for (unsigned i = 0; i < KEYS; i++)
+        backend->key_release(many[i]);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -24,7 +24,8 @@ enum {
     NOTIFIERS = 4,
     KEY = 1, /* of the vault */
     SESSIONS = 8,
-    FEW = 3, /* not worth a wake-up */
+    CROWD = 64, /* sessions, too */
+    FEW = 3,    /* not worth a wake-up */
 };
 
 static const warprsa_key_use sign = {
@@ -43,7 +44,7 @@ static const warprsa_key_use decrypt_large = {
     .input_bytes = FAKE_VAULT_LARGE_BYTES,
 };
 
-static client c, crowd[SESSIONS];
+static client c, crowd[CROWD];
 static uint8_t input[FAKE_VAULT_LARGE_BYTES];
 
 /* When the clock of this thread stands still; 0: it does not. */
@@ -64,8 +65,8 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 /* A session of this user with key 0 of its own, which the loop is given. */
 static void arrive(client *x, uid_t uid)
 {
-    const warprsa_server_limits limits = {.clients = 2 * SESSIONS,
-                                          .user_clients = SESSIONS,
+    const warprsa_server_limits limits = {.clients = 2 * CROWD,
+                                          .user_clients = 2 * CROWD,
                                           .slots = SLOTS,
                                           .keys = 4,
                                           .notifiers = NOTIFIERS};
@@ -296,6 +297,25 @@ TEST_IN(what_is_not_computed, setup, teardown)
     WAIT_UNTIL(fake_vault.given_back == WARPRSA_USE_BATCH);
 }
 
+/* Threads that are in a step for too long are found, and no others. */
+TEST_IN(threads_that_hang, setup, teardown)
+{
+    const struct warprsa_use_threads *threads = context.use_threads;
+    const uint64_t before_ns = stopped_ns; /* each thread's clock has gone on */
+
+    assert_false(warprsa_use_threads_hang(NULL, UINT64_MAX));
+    assert_false(warprsa_use_threads_hang(threads, UINT64_MAX));
+    fake_vault.hold_encode = true;
+    submit_many(&c, SLOTS);
+    round_of_loop();
+    WAIT_UNTIL(fake_vault.held == 2);
+    assert_false(warprsa_use_threads_hang(threads, before_ns));
+    assert_true(warprsa_use_threads_hang(threads, UINT64_MAX));
+    fake_vault.hold_encode = false;
+    WAIT_UNTIL(answered(&c, SLOTS) == SLOTS);
+    WAIT_UNTIL(!warprsa_use_threads_hang(threads, UINT64_MAX));
+}
+
 /* ---- A client that leaves ---- */
 
 /* It leaves, and its session stays as long as something is under way. */
@@ -364,6 +384,30 @@ TEST_IN(it_leaves_while_uses_end, setup, teardown)
     leave_while_held();
     fake_vault.hold_finish = false;
     is_gone();
+}
+
+/* Many leave while a thread has uses of theirs. Once these have ended the loop
+ * lets go of all sessions without a pause, some in each round. */
+TEST_IN(many_leave, setup_one_thread, teardown)
+{
+    fake_vault.hold_encode = true;
+    submit_many(&c, WARPRSA_USE_BATCH);
+    round_of_loop();
+    WAIT_UNTIL(fake_vault.held == 1);
+    for (unsigned i = 0; i < CROWD; i++) {
+        arrive(&crowd[i], ONE);
+        submit(&crowd[i], 0, 0, 0);
+        settle();
+        raw_client_leave(&crowd[i].raw);
+    }
+    settle();
+    assert_int_equal(loop->host.sessions, CROWD + 1);
+    fake_vault.hold_encode = false;
+    for (unsigned i = 0; i < CROWD; i++)
+        WAIT_UNTIL(crowd[i].session->in_flight == 0);
+    WAIT_UNTIL(!warprsa_use_threads_are_awake(context.use_threads));
+    settle();
+    assert_int_equal(loop->host.sessions, 1);
 }
 
 /* ---- The daemon stops ---- */
@@ -533,7 +577,25 @@ TEST_IN(a_key_goes_meanwhile, setup_one_thread, teardown)
     assert_true(fake_vault_removed_references() > 0);
     fake_vault.hold_encode = false;
     WAIT_UNTIL(answered(&c, SLOTS) == SLOTS);
+    are_done(&c, 1); /* it had begun */
+    for (uint32_t i = 1; i < SLOTS; i++)
+        assert_int_equal(c.raw.shm.slot[i].use_answer, WARPRSA_USE_DENIED);
+    WAIT_UNTIL(fake_vault_removed_references() == 0);
+}
+
+/* One that a reload gives another name meanwhile is found by it. */
+TEST_IN(a_key_is_renamed_meanwhile, setup_one_thread, teardown)
+{
+    fake_vault.hold_encode = true;
+    submit_many(&c, SLOTS);
+    round_of_loop();
+    WAIT_UNTIL(fake_vault.held == 1);
+    fake_vault_rename(KEY);
+    fake_vault.hold_encode = false;
+    WAIT_UNTIL(answered(&c, SLOTS) == SLOTS);
     are_done(&c, SLOTS);
+    assert_int_equal(fake_vault.denials, 0);
+    settle(); /* the session lets go of the key, too */
     WAIT_UNTIL(fake_vault_removed_references() == 0);
 }
 

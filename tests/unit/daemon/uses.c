@@ -7,6 +7,13 @@
  */
 #include "tests/unit/daemon/uses_fixture.h"
 
+#include "batching/daemon/client/client_state.h"
+
+enum {
+    SLOTS = 64,   /* of a session */
+    NUMBERS = 16, /* of keys */
+};
+
 TEST_IN(uses_are_answered_and_counted, begin, end)
 {
     const warprsa_counters *counters = s.queue_config.counters;
@@ -140,6 +147,46 @@ TEST_IN(more_keys_than_numbers, begin, end)
     done(MANY_KEYS - 1, &sign_pss); /* which has its number yet */
     assert_int_equal(g.counters->keys_loaded, 3 * MANY_KEYS);
     for (unsigned i = 0; i < MANY_KEYS; i++)
+        backend->key_release(keys[i]);
+}
+
+/* While all slots are taken a use that waits for one takes no key's number,
+ * however often it tries. */
+TEST_IN(more_uses_than_slots, begin, end)
+{
+    warprsa_client_use uses[SLOTS + 1];
+    warprsa_backend_key *keys[NUMBERS + 1];
+
+    for (unsigned i = 0; i <= NUMBERS; i++)
+        keys[i] = vault_key(i);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        warprsa_client_use_begin(g.client, &uses[i], keys[i % NUMBERS],
+                                 &sign_pss, input);
+        WAIT_UNTIL(warprsa_client_use_go_on(g.client, &uses[i], 0, output) ==
+                       WARPRSA_USE_PENDING &&
+                   uses[i].is_submitted);
+    }
+    assert_int_equal(g.counters->keys_loaded, NUMBERS);
+    warprsa_client_use_begin(g.client, &uses[SLOTS], keys[NUMBERS], &sign_pss,
+                             input);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        uses[SLOTS].wake_ns = 0; /* at once */
+        assert_int_equal(
+            warprsa_client_use_go_on(g.client, &uses[SLOTS], 0, output),
+            WARPRSA_USE_PENDING);
+        assert_false(uses[SLOTS].is_submitted);
+    }
+    assert_int_equal(g.counters->keys_loaded, NUMBERS);
+    assert_int_equal(g.counters->keys_wiped, 0);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i <= SLOTS; i++) {
+        assert_int_equal(warprsa_client_use_wait(g.client, &uses[i], output),
+                         WARPRSA_USE_DONE);
+        is_right(&uses[i], i < SLOTS ? i % NUMBERS : NUMBERS, &sign_pss);
+    }
+    assert_true(g.counters->keys_loaded > NUMBERS); /* the control */
+    for (unsigned i = 0; i <= NUMBERS; i++)
         backend->key_release(keys[i]);
 }
 
@@ -472,6 +519,38 @@ static void pause_job(const warprsa_client_use *use, int fd)
                    (int)((use->wake_ns - now_ns) / WARPRSA_NS_PER_MS) + 1);
     if (fd >= 0)
         (void)recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+}
+
+/* A job that the program leaves keeps its notifier's descriptor over a restart
+ * of the daemon, and nothing else of the connection: neither the memory that it
+ * shares with the daemon nor the other descriptors. */
+TEST_IN(a_job_that_is_left, begin, end)
+{
+    warprsa_backend_key *key = vault_key(KEY);
+    warprsa_notifier notifier;
+    warprsa_client_use use;
+
+    done(KEY, &sign_pss);
+    assert_true(backend->notifier_open(g.client, &notifier));
+    warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
+    (void)warprsa_client_use_go_on(g.client, &use, notifier.number, output);
+    assert_true(use.is_submitted);
+    assert_non_null(use.connection->shm.head); /* the control */
+    assert_true(warprsa_own_fd_is_there(&use.connection->socket));
+    WAIT_UNTIL(warprsa_queue_depth(s.queue) == 0);
+    test_server_stop(&s);
+    test_server_start(&s);
+    done(2, &sign_pss);
+    assert_ptr_not_equal(use.connection, g.client->connection);
+    assert_null(use.connection->shm.head);
+    assert_false(warprsa_own_fd_is_there(&use.connection->socket));
+    assert_true(warprsa_own_fd_is_there(&notifier.fd));
+    /* It is resumed after all. */
+    assert_int_equal(warprsa_client_use_wait(g.client, &use, output),
+                     WARPRSA_USE_DONE);
+    is_right(&use, KEY, &sign_pss);
+    backend->notifier_close(&notifier);
+    backend->key_release(key);
 }
 
 /* A job has the notifier of a connection that goes away under it. */

@@ -123,13 +123,30 @@ void test_server_stop(test_server *s)
     close(s->config.listeners[0]);
 }
 
-void test_server_open(test_server *s, unsigned slots, unsigned deadline_ms)
+void test_server_place(test_server *s)
 {
     memset(s, 0, sizeof(*s));
-    pthread_mutex_init(&s->lock, NULL);
     strcpy(s->directory, "/tmp/warprsad.XXXXXX");
     assert_non_null(mkdtemp(s->directory));
     snprintf(s->path, sizeof(s->path), "%s/socket", s->directory);
+}
+
+void test_server_remove(const test_server *s)
+{
+    unlink(s->path);
+    assert_int_equal(rmdir(s->directory), 0);
+}
+
+void test_server_open(test_server *s, unsigned slots, unsigned deadline_ms)
+{
+    test_server_place(s);
+    test_server_open_there(s, slots, deadline_ms);
+}
+
+void test_server_open_there(test_server *s, unsigned slots,
+                            unsigned deadline_ms)
+{
+    pthread_mutex_init(&s->lock, NULL);
     s->config.threads = 2;
     s->config.use_threads = 2;
     s->config.limits = (warprsa_server_limits){
@@ -156,8 +173,7 @@ void test_server_close(test_server *s)
     WAIT_UNTIL(s->queue_config.counters->keys == 0);
     fake_finish(s->queue, &s->queue_config);
     assert_int_equal(fake_vault_references(), 0);
-    unlink(s->path);
-    assert_int_equal(rmdir(s->directory), 0);
+    test_server_remove(s);
     pthread_mutex_destroy(&s->lock);
 }
 

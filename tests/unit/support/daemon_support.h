@@ -47,6 +47,13 @@ typedef struct test_server {
  * in a directory of its own. The queue's deadline is deadline_ms. */
 void test_server_open(test_server *s, unsigned slots, unsigned deadline_ms);
 
+/* The same in two steps: makes the directory; opens the queue and the server,
+ * perhaps in another process. remove() removes the directory. */
+void test_server_place(test_server *s);
+void test_server_open_there(test_server *s, unsigned slots,
+                            unsigned deadline_ms);
+void test_server_remove(const test_server *s);
+
 /* Stops the server and closes the queue. All keys must have gone. */
 void test_server_close(test_server *s);
 

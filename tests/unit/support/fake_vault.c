@@ -99,6 +99,17 @@ void fake_vault_remove(unsigned i)
     atomic_fetch_add(&vault.generation, 1);
 }
 
+void fake_vault_rename(unsigned i)
+{
+    struct warprsa_vault_key *to = &vault.keys[vault.count - 1];
+
+    assert_int_equal(to->references, 0);
+    to->number = vault.keys[i].number;
+    memcpy(to->spki_sha256, vault.keys[i].spki_sha256, sizeof(to->spki_sha256));
+    to->numbers = vault.keys[i].numbers;
+    fake_vault_remove(i);
+}
+
 static unsigned references(bool all)
 {
     unsigned sum = 0;
@@ -186,7 +197,9 @@ warprsa_denial warprsa_vault_may(warprsa_vault_key *key,
                                  const warprsa_key_use *use,
                                  warprsa_vault_paid *paid)
 {
-    const warprsa_denial denial = (warprsa_denial)fake_vault.denial;
+    const warprsa_denial denial = key->removed
+                                      ? WARPRSA_DENIED_NO_KEY
+                                      : (warprsa_denial)fake_vault.denial;
     const unsigned line = atomic_fetch_add(&fake_vault.paid, 1) + 1;
 
     *paid = (warprsa_vault_paid){.line = line};
@@ -272,6 +285,11 @@ uint64_t warprsa_vault_generation(const warprsa_vault *v)
 bool warprsa_vault_key_is_removed(const warprsa_vault_key *key)
 {
     return key->removed;
+}
+
+const uint8_t *warprsa_vault_key_spki_sha256(const warprsa_vault_key *key)
+{
+    return key->spki_sha256;
 }
 
 const char *warprsa_vault_key_name(const warprsa_vault_key *key)

@@ -64,6 +64,8 @@ void fake_vault_spki(unsigned i, uint8_t spki[WARPRSA_KEY_SPKI_BYTES]);
 /* The vault removes key number i, or has another key for its name. How many
  * references there are to all keys that it has removed. */
 void fake_vault_remove(unsigned i);
+/* The vault has key number i under the name of the last one, which goes. */
+void fake_vault_rename(unsigned i);
 unsigned fake_vault_removed_references(void);
 
 /* References that anybody has, to any key. */

@@ -97,12 +97,17 @@ int raw_client_notifier(raw_client *x, uint32_t number)
     return fds[0];
 }
 
-void raw_client_submit(raw_client *x, uint32_t slot)
+void raw_client_put(raw_client *x, uint32_t slot)
 {
     warprsa_ring_cell *cell = &x->shm.cell[x->ring_offset & x->shm.mask];
 
     atomic_store(&cell->slot, slot);
     atomic_store(&cell->sequence, ++x->ring_offset);
+}
+
+void raw_client_submit(raw_client *x, uint32_t slot)
+{
+    raw_client_put(x, slot);
     raw_client_notify(x);
 }
 

@@ -52,7 +52,8 @@ int raw_client_notifier(raw_client *x, uint32_t number);
 void raw_client_fill(const raw_client *x, uint32_t slot, uint32_t generation,
                      uint32_t key, uint32_t key_generation);
 
-/* Puts a number into the ring and notifies. */
+/* Puts a number into the ring; submit() also notifies. */
+void raw_client_put(raw_client *x, uint32_t slot);
 void raw_client_submit(raw_client *x, uint32_t slot);
 
 /* Waits for the answer to a request that was submitted. */
