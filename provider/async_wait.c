@@ -58,6 +58,10 @@ struct warprsa_async_wait {
     const warprsa_backend_ops *ops;
     warprsa_notifier notifier;
     bool fresh; /* the wait ctx got its descriptor for the last request */
+    /* What the wait ctx had for a daemon that is gone. Its descriptor stays
+     * open until the program has paused, and so knows that it is removed: the
+     * number must not be that of another descriptor before. */
+    struct warprsa_async_wait *replaced;
     /* A request is under way: from warprsa_async_wait_new() until its job has
      * the answer. There is one at a time. */
     atomic_bool waiting;
@@ -81,6 +85,8 @@ static void release(warprsa_async_wait *wait)
 {
     if (atomic_fetch_sub(&wait->references, 1) != 1)
         return;
+    if (wait->replaced != NULL)
+        release(wait->replaced);
     if (wait->uses_notifier && wait->generation == warprsa_fork_generation())
         wait->ops->notifier_close(&wait->notifier);
     else if (wait->uses_notifier)
@@ -167,8 +173,8 @@ static bool open_fd(warprsa_async_wait *wait, const warprsa_backend *backend)
     return wait->fd >= 0;
 }
 
-static warprsa_async_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx,
-                                    const warprsa_backend *backend)
+/* One that no wait ctx has yet. */
+static warprsa_async_wait *wait_open(const warprsa_backend *backend)
 {
     warprsa_async_wait *wait = calloc(1, sizeof(*wait));
 
@@ -181,33 +187,87 @@ static warprsa_async_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx,
         free(wait);
         return NULL;
     }
-    if (!open_fd(wait, backend)) {
-        pthread_mutex_destroy(&wait->lock);
-        free(wait);
-        return NULL;
-    }
-    if (ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->fd, wait,
-                                   wait_ctx_gone))
+    if (open_fd(wait, backend))
+        return wait;
+    pthread_mutex_destroy(&wait->lock);
+    free(wait);
+    return NULL;
+}
+
+/* The wait ctx takes over the reference. */
+static bool give_to(ASYNC_WAIT_CTX *wait_ctx, warprsa_async_wait *wait)
+{
+    return ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->fd, wait,
+                                      wait_ctx_gone) == 1;
+}
+
+static warprsa_async_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx,
+                                    const warprsa_backend *backend)
+{
+    warprsa_async_wait *wait = wait_open(backend);
+
+    if (wait == NULL || give_to(wait_ctx, wait))
         return wait;
     release(wait);
     return NULL;
+}
+
+/* Whether `wait`, which has no request under way, is for a daemon that is gone,
+ * and nothing else keeps its job from pausing. */
+static bool has_outlived_daemon(const warprsa_async_wait *wait,
+                                const warprsa_backend *backend)
+{
+    return wait->uses_notifier && wait->ops == backend->ops &&
+           wait->generation == warprsa_fork_generation() &&
+           !backend->ops->notifier_works(backend->impl, &wait->notifier);
+}
+
+/* Gives the wait ctx a notifier of the daemon that there is now. Returns what
+ * the wait ctx has then: `old` if there is no memory or no notifier. */
+static warprsa_async_wait *replace(warprsa_async_wait *old,
+                                   ASYNC_WAIT_CTX *wait_ctx,
+                                   const warprsa_backend *backend)
+{
+    warprsa_async_wait *wait = wait_open(backend);
+
+    if (wait == NULL)
+        return old;
+    if (ASYNC_WAIT_CTX_clear_fd(wait_ctx, &wait_ctx_key) != 1) {
+        release(wait);
+        return old;
+    }
+    if (!give_to(wait_ctx, wait)) {
+        release(wait);
+        return give_to(wait_ctx, old) ? old : NULL; /* else `old` is left */
+    }
+    wait->fresh = true;
+    wait->replaced = old;
+    atomic_store(&wait->waiting, true);
+    atomic_store(&old->waiting, false);
+    return wait;
 }
 
 /*
  * Removes a descriptor that the program can't have seen, since the job has not
  * paused since the descriptor was set. A program that looks for descriptors
  * only at pauses would meet an unknown one at the end of the connection, which
- * makes haproxy crash.
+ * makes haproxy crash. The one that was replaced, which the program knows, is
+ * the wait ctx's again.
  */
 static void withdraw_fd(warprsa_async_wait *wait)
 {
     ASYNC_JOB *job = ASYNC_get_current_job();
+    warprsa_async_wait *old = wait->replaced;
 
     if (!wait->fresh || job == NULL)
         return;
     ERR_set_mark();
-    if (ASYNC_WAIT_CTX_clear_fd(ASYNC_get_wait_ctx(job), &wait_ctx_key))
+    if (ASYNC_WAIT_CTX_clear_fd(ASYNC_get_wait_ctx(job), &wait_ctx_key)) {
+        wait->replaced = NULL;
+        if (old != NULL)
+            (void)give_to(ASYNC_get_wait_ctx(job), old); /* else it is left */
         release(wait);
+    }
     ERR_pop_to_mark();
 }
 
@@ -247,6 +307,7 @@ static warprsa_async_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx,
     warprsa_async_wait *wait = NULL;
     bool known =
         ASYNC_WAIT_CTX_get_fd(wait_ctx, &wait_ctx_key, &fd, &custom) == 1;
+    bool usable = false;
 
     wait = known ? custom : wait_new(wait_ctx, backend);
     /* Another job of the same wait ctx may have paused, which OpenSSL forbids.
@@ -254,7 +315,16 @@ static warprsa_async_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx,
     if (wait == NULL || atomic_exchange(&wait->waiting, true))
         return NULL;
     wait->fresh = !known;
-    if (is_usable(wait, wait_ctx, backend))
+    if (wait->replaced != NULL && warprsa_async_has_paused()) {
+        release(wait->replaced);
+        wait->replaced = NULL;
+    }
+    usable = is_usable(wait, wait_ctx, backend);
+    if (!usable && known && has_outlived_daemon(wait, backend)) {
+        wait = replace(wait, wait_ctx, backend);
+        usable = wait != NULL && is_usable(wait, wait_ctx, backend);
+    }
+    if (usable || wait == NULL)
         return wait;
     atomic_store(&wait->waiting, false);
     withdraw_fd(wait);

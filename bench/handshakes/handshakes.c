@@ -249,9 +249,10 @@ static void report(run *run, worker *all)
            (unsigned long long)run->reset, (unsigned long long)run->aborted,
            seconds, (double)all->ms_count / seconds);
     if (all->ms_count > 0)
-        printf(" p50_ms=%.3f p99_ms=%.3f max_ms=%.3f",
+        printf(" p50_ms=%.3f p99_ms=%.3f p999_ms=%.3f max_ms=%.3f",
                (double)all->ms[all->ms_count / 2],
                (double)all->ms[all->ms_count * 99 / 100],
+               (double)all->ms[all->ms_count * 999 / 1000],
                (double)all->ms[all->ms_count - 1]);
     printf(" completed=%llu client_cpu_s=%.2f\n",
            (unsigned long long)run->completed, cpu_seconds());
