@@ -7,6 +7,13 @@
 
 #include <stdlib.h>
 
+enum {
+    /* Pins of a key that is pinned often: most keys have so many if each has
+     * five on average, and a few frequent keys among rare ones do not make it
+     * most. Measured: doc/log/2026-11-28-crowd.md. */
+    OFTEN = 4,
+};
+
 /* With the lock held: another owner's key that lies on a device with the same
  * numbers. NULL: there is none. */
 static warprsa_key *twin_on(const warprsa_key *key, unsigned device)
@@ -45,6 +52,8 @@ void warprsa_keys_loaded(warprsa_key *key, unsigned device, uint32_t index,
         TAILQ_INSERT_TAIL(&share->unused, residency, link);
     else
         atomic_fetch_add(&key->keys->pinned[device], 1);
+    if (pins >= OFTEN)
+        atomic_fetch_add(&key->keys->pinned_often[device], 1);
     atomic_store_explicit(&residency->index, index + 1, memory_order_relaxed);
 }
 
@@ -63,8 +72,11 @@ bool warprsa_keys_find_twin(warprsa_key *key, unsigned device, uint32_t *index)
 void warprsa_keys_pin(warprsa_key *key, unsigned device)
 {
     warprsa_key_residency *residency = &key->on_device[device];
+    const uint32_t pins = ++residency->pins;
 
-    if (residency->pins++ != 0)
+    if (pins == OFTEN)
+        atomic_fetch_add(&key->keys->pinned_often[device], 1);
+    if (pins != 1)
         return;
     TAILQ_REMOVE(&warprsa_key_share_of(key, device)->unused, residency, link);
     atomic_fetch_add(&key->keys->pinned[device], 1);
@@ -73,8 +85,11 @@ void warprsa_keys_pin(warprsa_key *key, unsigned device)
 void warprsa_keys_unpin(warprsa_key *key, unsigned device)
 {
     warprsa_key_residency *residency = &key->on_device[device];
+    const uint32_t pins = --residency->pins;
 
-    if (--residency->pins != 0)
+    if (pins == OFTEN - 1)
+        atomic_fetch_sub(&key->keys->pinned_often[device], 1);
+    if (pins != 0)
         return;
     TAILQ_INSERT_TAIL(&warprsa_key_share_of(key, device)->unused, residency,
                       link);
@@ -201,5 +216,6 @@ void warprsa_keys_forget_device(warprsa_keys *keys, unsigned device)
     }
     atomic_store_explicit(&keys->unloads[device], 0, memory_order_relaxed);
     atomic_store(&keys->pinned[device], 0);
+    atomic_store(&keys->pinned_often[device], 0);
     pthread_mutex_unlock(&keys->lock);
 }

@@ -130,6 +130,8 @@ typedef struct warprsa_keys {
      * those that are next; one of several owners counts for each of them.
      * Written under its residency_lock. */
     _Atomic uint32_t pinned[WARPRSA_DEVICES_MAX];
+    /* How many of these have several requests each there. Likewise. */
+    _Atomic uint32_t pinned_often[WARPRSA_DEVICES_MAX];
     /* The owners with keys on each device; under its residency_lock. */
     struct warprsa_key_share_list on_device[WARPRSA_DEVICES_MAX];
 } warprsa_keys;

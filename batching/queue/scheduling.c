@@ -131,7 +131,8 @@ static bool are_enough(const warprsa_queue *queue, unsigned device,
                granularity, warprsa_rule_batch_of(size),
                (warprsa_rule_load){
                    queued, atomic_load(&queue->activity[device].running),
-                   atomic_load(&queue->keys.pinned[device])});
+                   atomic_load(&queue->keys.pinned[device]),
+                   atomic_load(&queue->keys.pinned_often[device])});
 }
 
 /* The shortest class of which requests are queued: it decides for all, so that

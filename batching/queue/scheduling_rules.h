@@ -19,9 +19,6 @@ enum {
     /* A device that computes so many times its granularity has no need of a
      * batch that is not a multiple of it. */
     WARPRSA_RULE_PLENTY = 16,
-    /* So many requests of each key must be under way for a batch to wait for
-     * requests of a key. */
-    WARPRSA_RULE_MANY_OF_A_KEY = 5,
     /* A device that computes fewer than so many times its granularity takes
      * whatever there is. */
     WARPRSA_RULE_WAITS = 2,
@@ -56,9 +53,9 @@ static inline bool warprsa_rule_has_plenty(unsigned granularity,
 }
 
 /* What there is to do: `queued` requests, and `running` that the device
- * computes, of `keys` keys. */
+ * computes, of `keys` keys; of `often` of these it computes several. */
 typedef struct warprsa_rule_load {
-    uint32_t queued, running, keys;
+    uint32_t queued, running, keys, often;
 } warprsa_rule_load;
 
 /* What batches of a class had better be like. */
@@ -83,10 +80,12 @@ static inline warprsa_rule_batch warprsa_rule_batch_of(unsigned size)
 /* So many requests must be queued before a device takes any, if `best` is what
  * its batches had better be like; 0: one is enough. A kernel computes several
  * requests of a key in little more time than one. So a batch had better have
- * several of each key, if there are so many at all: what is queued has about as
- * many keys as what is under way. Never more than what is under way: of two
- * batches one then runs while the other gathers. If nothing more comes, what is
- * queued goes at last when less than two groups are under way. */
+ * several of each key, if most keys have several under way: what is queued has
+ * about as many keys as that. Where a few keys have most requests and many have
+ * one each, waiting would fill no more lanes. Never more than what is under
+ * way: of two batches one then runs while the other gathers. If nothing more
+ * comes, what is queued goes at last when less than two groups are under way.
+ */
 static inline uint32_t warprsa_rule_enough(unsigned granularity,
                                            warprsa_rule_batch best,
                                            warprsa_rule_load load)
@@ -95,8 +94,7 @@ static inline uint32_t warprsa_rule_enough(unsigned granularity,
 
     if (granularity <= 1 || load.running < WARPRSA_RULE_WAITS * granularity)
         return 0;
-    if (load.running / WARPRSA_RULE_MANY_OF_A_KEY >= load.keys &&
-        enough < best.of_a_key * load.keys)
+    if (load.often > load.keys / 2 && enough < best.of_a_key * load.keys)
         enough = best.of_a_key * load.keys;
     if (warprsa_rule_has_plenty(granularity, load.running) &&
         enough < granularity)
