@@ -58,14 +58,15 @@ static bool time_batch(measurement *m, const warprsa_kernel_timing *timing,
 }
 
 /* Whether the kernel can be the fastest for any batch, by its time for one
- * operation. It cannot if another kernel takes no longer for batch_max
- * operations. */
+ * operation. It cannot if another kernel takes no longer for as many operations
+ * as can be under way: a batch shares the device with other batches, and the
+ * choice counts their operations, too. */
 static bool can_win(const warprsa_kernel_timings *timings,
-                    const warprsa_kernel_timing *timing, size_t batch_max)
+                    const warprsa_kernel_timing *timing)
 {
     for (size_t i = 0; i < timings->count; i++)
         if (timings->row[i].size == timing->size &&
-            warprsa_predict_ms(&timings->row[i], batch_max) <=
+            warprsa_predict_ms(&timings->row[i], WARPRSA_UNDER_WAY_MAX) <=
                 timing->one_us / 1e3)
             return false;
     return true;
@@ -86,7 +87,7 @@ bool warprsa_calibrate(warprsa_kernel_timings *timings,
             timing.wave = (uint32_t)batch_max;
         if (run_once(&m, &timing, 1, &first_ms) &&
             time_batch(&m, &timing, 1, 1, &timing.one_us) &&
-            can_win(timings, &timing, batch_max) &&
+            can_win(timings, &timing) &&
             time_batch(&m, &timing, (timing.wave + 1) / 2, timing.one_us,
                        &timing.half_us) &&
             time_batch(&m, &timing, timing.wave, timing.half_us,

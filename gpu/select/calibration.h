@@ -11,9 +11,12 @@
 
 enum {
     /* No batch is started once the batches before it took this long in all. An
-     * A100 wants 3.6 s by the estimate (tests/unit/gpu/kernels.c), which may be
+     * A100 wants 3.7 s by the estimate (tests/unit/gpu/kernels.c), which may be
      * wrong by a third. CPUs compute meanwhile. */
     WARPRSA_CALIBRATION_MS = 6000,
+    /* Operations that a device may have under way in all of its batches: a
+     * queue has no more slots. */
+    WARPRSA_UNDER_WAY_MAX = 65536,
 };
 
 /* Runs a batch of `count` known-answer requests with this kernel and sets *ms
@@ -30,10 +33,10 @@ typedef bool (*warprsa_timed_batch)(void *arg, warprsa_size_class size,
  * most `batch_max` requests). Each of these is run three times, and the median
  * counts.
  *
- * A kernel gets no row if it does not run, if it takes longer for one operation
- * than another kernel for batch_max of them, or if there was no time left to
- * measure it. False: the time was too short to measure all. Calls `run` on the
- * caller's thread.
+ * A kernel gets no row if it does not run, if there was no time left to measure
+ * it, or if it takes longer for one operation than another kernel for
+ * WARPRSA_UNDER_WAY_MAX of them. False: the time was too short to measure all.
+ * Calls `run` on the caller's thread.
  */
 bool warprsa_calibrate(warprsa_kernel_timings *timings,
                        const warprsa_kernel_timings *candidates,

@@ -16,6 +16,7 @@
 #include "batching/base/clock.h"
 #include "batching/daemon/client/client_state.h"
 #include "batching/daemon/client/client_uses.h"
+#include "tests/unit/support/use_sign_pss.h"
 
 /* Repeats the request until it has a slot and an answer: a slow machine may
  * miss a short deadline. */
@@ -321,12 +322,6 @@ static void free_while_it_is_held(void)
 {
     static const uint8_t input[128];
     static uint8_t output[128];
-    const warprsa_key_use sign = {.operation = WARPRSA_USE_SIGN,
-                                  .padding = WARPRSA_PADDING_PSS,
-                                  .digest = WARPRSA_DIGEST_SHA256,
-                                  .mgf1_digest = WARPRSA_DIGEST_SHA256,
-                                  .salt_bytes = WARPRSA_SALT_DIGEST,
-                                  .input_bytes = 32};
     uint8_t spki[WARPRSA_KEY_SPKI_BYTES];
     warprsa_backend_key *key;
     warprsa_client_use use;
@@ -335,7 +330,7 @@ static void free_while_it_is_held(void)
     key = warprsa_client_vault_key(g.client, spki, sizeof(input));
     assert_non_null(key);
     fake_vault.hold_encode = true;
-    warprsa_client_use_begin(g.client, &use, key, &sign, input);
+    warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
     WAIT_UNTIL(warprsa_client_use_go_on(g.client, &use, 0, output) ==
                    WARPRSA_USE_PENDING &&
                fake_vault.held == 1);

@@ -13,6 +13,7 @@
 #include "batching/base/clock.h"
 #include "batching/daemon/server/use_threads.h"
 #include "tests/unit/support/fake_vault.h"
+#include "tests/unit/support/use_sign_pss.h"
 
 enum {
     ONE = 1, /* user ids */
@@ -28,14 +29,6 @@ enum {
     FEW = 3,    /* not worth a wake-up */
 };
 
-static const warprsa_key_use sign = {
-    .operation = WARPRSA_USE_SIGN,
-    .padding = WARPRSA_PADDING_PSS,
-    .digest = WARPRSA_DIGEST_SHA256,
-    .mgf1_digest = WARPRSA_DIGEST_SHA256,
-    .salt_bytes = WARPRSA_SALT_DIGEST,
-    .input_bytes = 32,
-};
 static const warprsa_key_use decrypt_large = {
     .operation = WARPRSA_USE_DECRYPT,
     .padding = WARPRSA_PADDING_OAEP,
@@ -143,7 +136,7 @@ static void submit(client *x, uint32_t slot, uint32_t key, uint32_t notifier)
     raw_client_fill(&x->raw, slot, ++x->generation, key, 1);
     x->raw.shm.slot[slot].request.bytes = 0;
     x->raw.shm.slot[slot].request.notifier = notifier;
-    use->header = key == 0 ? sign : decrypt_large;
+    use->header = key == 0 ? sign_pss : decrypt_large;
     memcpy(use->number, input, use->header.input_bytes);
     raw_client_submit(&x->raw, slot);
 }
@@ -173,7 +166,7 @@ static unsigned answered(const client *x, unsigned of)
 static void are_done(const client *x, unsigned count)
 {
     uint8_t wanted[FAKE_VAULT_LARGE_BYTES];
-    const unsigned bytes = fake_vault_answer(KEY, &sign, input, wanted);
+    const unsigned bytes = fake_vault_answer(KEY, &sign_pss, input, wanted);
 
     for (uint32_t i = 0; i < count; i++) {
         assert_true(is_answered(x, i));

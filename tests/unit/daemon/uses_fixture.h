@@ -14,6 +14,7 @@
 #include "batching/base/clock.h"
 #include "batching/daemon/client/client_uses.h"
 #include "batching/daemon/client/key_lookup.h"
+#include "tests/unit/support/use_sign_pss.h"
 
 enum {
     SMALL = 128, /* bytes of the modulus of keys that the engine takes */
@@ -29,14 +30,6 @@ static test_client g;
 static uint8_t input[WARPRSA_VAULT_MODULUS_BYTES_MAX] __attribute__((unused));
 static uint8_t output[WARPRSA_VAULT_MODULUS_BYTES_MAX] __attribute__((unused));
 
-static const warprsa_key_use sign_pss __attribute__((unused)) = {
-    .operation = WARPRSA_USE_SIGN,
-    .padding = WARPRSA_PADDING_PSS,
-    .digest = WARPRSA_DIGEST_SHA256,
-    .mgf1_digest = WARPRSA_DIGEST_SHA256,
-    .salt_bytes = WARPRSA_SALT_DIGEST,
-    .input_bytes = 32,
-};
 static const warprsa_key_use sign_raw __attribute__((unused)) = {
     .operation = WARPRSA_USE_SIGN,
     .padding = WARPRSA_PADDING_NONE,

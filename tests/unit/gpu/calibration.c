@@ -26,7 +26,7 @@ static const char title[] = "# warprsa: what batches took on a device, in "
                             "microseconds. May be removed.\n";
 
 static const warprsa_kernel few = {.name = "few"}, many = {.name = "many"},
-                            none = {.name = "none"};
+                            none = {.name = "none"}, dear = {.name = "dear"};
 
 /* A device with four kernels. "few" takes longer with each wave of 1000 and by
  * class. "many" takes some 20 ms for any batch. "none" cannot run. "dear" never
@@ -106,18 +106,35 @@ TEST(measures)
 TEST(leaves_out_the_hopeless)
 {
     warprsa_kernel_timings candidates = {0}, timings;
-    fake_device device = {.slower = 1}, both = {.slower = 1};
+    fake_device device = {.slower = 0.01}, both = {.slower = 0.01};
     double first_ms;
 
     add(&candidates, &few, 1000);
-    assert_true(warprsa_calibrate(&timings, &candidates, 1, run, &device));
+    assert_true(
+        warprsa_calibrate(&timings, &candidates, BATCH_MAX, run, &device));
     first_ms = device.all_ms;
-    add(&candidates, &many, 1000);
-    assert_true(warprsa_calibrate(&timings, &candidates, 1, run, &both));
+    add(&candidates, &dear, 1000);
+    assert_true(
+        warprsa_calibrate(&timings, &candidates, BATCH_MAX, run, &both));
     assert_int_equal(timings.count, WARPRSA_CLASS_LARGE);
     assert_int_equal(both.batches - device.batches, 4 * WARPRSA_CLASS_LARGE);
     assert_true(both.all_ms > first_ms);
-    assert_true(warprsa_kernel_timings_fit(&timings, &candidates, 1));
+    assert_true(warprsa_kernel_timings_fit(&timings, &candidates, BATCH_MAX));
+}
+
+/* One that takes longer for one operation than another for a whole batch may
+ * pay off where several batches are under way. */
+TEST(measures_for_several_batches)
+{
+    const warprsa_kernel_timings candidates = candidates_all();
+    fake_device device = {.slower = 1};
+    warprsa_kernel_timings timings;
+
+    assert_true(warprsa_calibrate(&timings, &candidates, 1000, run, &device));
+    assert_ptr_equal(warprsa_fastest_kernel(&timings, WARPRSA_CLASS_1024, 1000),
+                     &few);
+    assert_non_null(
+        warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_1024, &many));
 }
 
 TEST(ends_in_time)

@@ -207,14 +207,6 @@ warprsa_counters *counters;
 const warprsa_key_use sign_pkcs1 = {.operation = WARPRSA_USE_SIGN,
                                     .padding = WARPRSA_PADDING_PKCS1,
                                     .input_bytes = 20};
-const warprsa_key_use sign_pss = {
-    .operation = WARPRSA_USE_SIGN,
-    .padding = WARPRSA_PADDING_PSS,
-    .digest = WARPRSA_DIGEST_SHA256,
-    .mgf1_digest = WARPRSA_DIGEST_SHA256,
-    .salt_bytes = WARPRSA_SALT_DIGEST,
-    .input_bytes = 32,
-};
 const warprsa_key_use decrypt = {.operation = WARPRSA_USE_DECRYPT,
                                  .padding = WARPRSA_PADDING_PKCS1,
                                  .input_bytes = BYTES};

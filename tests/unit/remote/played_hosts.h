@@ -15,6 +15,7 @@
 #include "batching/remote/engine/link.h"
 #include "batching/remote/uses/remote_uses.h"
 #include "batching/vault/vault_key.h"
+#include "tests/unit/support/use_sign_pss.h"
 
 enum {
     HOSTS = 2,
@@ -60,7 +61,7 @@ extern EVP_PKEY *pkey;
 extern warprsa_vault *vault;
 extern warprsa_vault_key *key; /* that ask() uses */
 extern warprsa_counters *counters;
-extern const warprsa_key_use sign_pkcs1, sign_pss, decrypt, decrypt_tls;
+extern const warprsa_key_use sign_pkcs1, decrypt, decrypt_tls;
 
 /* Deadlines for TEST_WITH(). */
 extern const unsigned short_ms, hang_ms, slow_ms;

@@ -6,6 +6,7 @@
  * client can confuse, and that no output stays in the gateway.
  */
 #include "tests/unit/support/fake_call.h"
+#include "tests/unit/support/use_sign_pss.h"
 
 enum {
     SLOTS = 16,
@@ -18,12 +19,6 @@ enum {
     ROUNDS = 60000,
 };
 
-static const warprsa_key_use sign_pss = {.operation = WARPRSA_USE_SIGN,
-                                         .padding = WARPRSA_PADDING_PSS,
-                                         .digest = WARPRSA_DIGEST_SHA256,
-                                         .mgf1_digest = WARPRSA_DIGEST_SHA256,
-                                         .salt_bytes = WARPRSA_SALT_DIGEST,
-                                         .input_bytes = 32};
 static const warprsa_key_use decrypt = {.operation = WARPRSA_USE_DECRYPT,
                                         .padding = WARPRSA_PADDING_PKCS1,
                                         .input_bytes = SMALL};

@@ -18,6 +18,7 @@
 #include "batching/vault/padding.h"
 #include "batching/vault/vault_key.h"
 #include "batching/vault/vault_reading.h"
+#include "tests/unit/support/use_sign_pss.h"
 #include "tests/unit/support/vault_keys.h"
 
 enum {
@@ -514,12 +515,6 @@ TEST(test_pss_keys)
 /* A key signs, as libcrypto does, with an engine in between or not. */
 TEST(test_signing)
 {
-    const warprsa_key_use use = {.operation = WARPRSA_USE_SIGN,
-                                 .padding = WARPRSA_PADDING_PSS,
-                                 .digest = WARPRSA_DIGEST_SHA256,
-                                 .mgf1_digest = WARPRSA_DIGEST_SHA256,
-                                 .salt_bytes = WARPRSA_SALT_DIGEST,
-                                 .input_bytes = 32};
     uint8_t hash[32] = {1}, signature[128];
     warprsa_vault *vault = vault_new();
     warprsa_vault_key *www = NULL;
@@ -529,8 +524,8 @@ TEST(test_signing)
 
     read_keys(vault, "www=0", "");
     www = warprsa_vault_find_name(vault, "www");
-    assert_true(warprsa_padding_compute(www->padding, &use, hash, signature,
-                                        &length, &errors));
+    assert_true(warprsa_padding_compute(www->padding, &sign_pss, hash,
+                                        signature, &length, &errors));
     assert_int_equal(length, 128);
     assert_int_equal(EVP_PKEY_verify_init(ctx), 1);
     assert_int_equal(EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_PSS_PADDING),
