@@ -135,6 +135,7 @@ static bool cuda_close(warprsa_device *device)
     (void)cudaSetDevice((int)device->config.ordinal);
     for (unsigned i = 0; i < device->config.streams; i++)
         close_stream(&device->streams[i]);
+    warprsa_shared_tables_free(&device->tables);
     if (device->keys != NULL) {
         wiped = wipe_keys(device);
         cudaFree(device->keys);
@@ -196,9 +197,15 @@ static cudaError_t allocate(warprsa_device *device)
     if (error == cudaSuccess)
         error = cudaStreamCreateWithFlags(&device->key_stream,
                                           cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = warprsa_shared_tables_init(
+            &device->tables,
+            warprsa_batch_longest_table(&device->gpu, config->batch_max),
+            device->key_stream);
     for (unsigned i = 0; error == cudaSuccess && i < config->streams; i++) {
         warprsa_cuda_stream *s = &device->streams[i];
 
+        s->memory.table.shared = &device->tables;
         error = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
         if (error == cudaSuccess)
             error = warprsa_batch_memory_new(&s->memory, config->batch_max,
