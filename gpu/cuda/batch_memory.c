@@ -14,9 +14,8 @@
 enum {
     ALIGNMENT = 256, /* of a part, in bytes: whole cache lines */
     /* A stream has scratch memory of its own for one part in so many of the
-     * longest batch: few programs have more under way on one, as batches of
-     * several streams share the device. */
-    TABLE_SHARE = 8,
+     * longest batch: what there are many of at once are short batches. */
+    TABLE_SHARE = 32,
 };
 
 static size_t aligned(size_t bytes)

@@ -24,8 +24,8 @@ enum {
     BLOCKS_MAX = 512,
     STREAMS = 24,
     BATCH_MAX = 256,
-    FEW = BATCH_MAX / 8, /* a stream's own table is enough for these */
-    TABLE_BYTES = 4096,  /* of a request */
+    FEW = BATCH_MAX / 32, /* a stream's own table is enough for these */
+    TABLE_BYTES = 4096,   /* of a request */
     LONGEST_TABLE = BATCH_MAX * TABLE_BYTES,
     TIMEOUT_MS = 60000,
 };
