@@ -247,6 +247,22 @@ static warprsa_status test_folds(warprsa_device *device, unsigned stream)
     return status;
 }
 
+/* Every class on the first stream, since all streams have the same kernels, and
+ * one class on each of the others, which have memory of their own. */
+static warprsa_status test_streams(warprsa_device *device)
+{
+    warprsa_status status = cuda_self_test(device, 0);
+    warprsa_task task;
+    double ms;
+
+    for (unsigned i = 1; status == WARPRSA_OK && i < device->config.streams;
+         i++)
+        status = warprsa_known_answer_batch(
+            &warprsa_cuda_engine, device, &device->test, i,
+            (warprsa_size_class)(i % WARPRSA_CLASS_LARGE), &task, 1, &ms);
+    return status;
+}
+
 static warprsa_status open_device(warprsa_device *device, const char **what)
 {
     cudaError_t error = cudaSetDevice((int)device->config.ordinal);
@@ -272,11 +288,10 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
         status = warprsa_cuda_status(device, *what,
                                      warprsa_cuda_choose_timings(device));
     }
-    if (status == WARPRSA_OK)
+    if (status == WARPRSA_OK) {
         *what = "known-answer test";
-    for (unsigned i = 0; status == WARPRSA_OK && i < device->config.streams;
-         i++)
-        status = cuda_self_test(device, i);
+        status = test_streams(device);
+    }
     return status == WARPRSA_OK ? test_folds(device, 0) : status;
 }
 

@@ -42,6 +42,8 @@ static cudaError_t last_error; /* what cudaGetLastError() reports */
 static cudaError_t launch_fails_with;
 static int has_pools; /* cudaDevAttrMemoryPoolsSupported */
 static bool is_busy;  /* no stream is done */
+/* Its answers are wrong; NULL: none. */
+static const struct played_stream *is_wrong;
 /* Calls of functions that wait for all that the device has to do. */
 static unsigned waits;
 
@@ -292,6 +294,8 @@ static int compute(const warprsa_batch *batch, warprsa_size_class size,
         batch->status[i] = WARPRSA_OK;
         batch->result[(size_t)i * WARPRSA_FULL_SAMPLES] = 1;
     }
+    if (stream_of(stream) == is_wrong)
+        memset(batch->output, 1, bytes);
     use_table(stream_of(stream), batch->table, batch->count * TABLE_BYTES);
     if (launch_fails_with != cudaSuccess)
         return (int)launch_fails_with;
@@ -391,6 +395,7 @@ static int plenty(void **state)
     allowed = UINT32_MAX;
     has_pools = 1;
     is_busy = false;
+    is_wrong = NULL;
     launch_fails_with = cudaSuccess;
     last_error = cudaSuccess;
     dirty = 0;
@@ -629,6 +634,22 @@ TEST_IN(a_device_without_pools, plenty, closed)
     assert_int_equal(run_on_all(BATCH_MAX), WARPRSA_TABLE_BLOCKS);
     assert_int_equal(run_on_all(BATCH_MAX), WARPRSA_TABLE_BLOCKS);
     assert_int_equal(waits, WARPRSA_TABLE_BLOCKS);
+}
+
+/* The first stream computes the known-answer test of each class, each other one
+ * that of one class. Whichever has a wrong answer, the device is not opened. */
+TEST_IN(each_stream_is_tested, plenty, NULL)
+{
+    assert_int_equal(open_device(), WARPRSA_OK);
+    for (unsigned s = 0; s < STREAMS; s++)
+        assert_int_equal(played_streams[1 + s].launches,
+                         s == 0 ? WARPRSA_CLASS_LARGE : 1);
+    assert_true(engine->close(device));
+    for (unsigned s = 0; s < STREAMS; s++) {
+        is_wrong = &played_streams[1 + s];
+        assert_int_equal(open_device(), WARPRSA_CHECK_FAILED);
+        nothing_is_left();
+    }
 }
 
 /* Whichever allocation of an opening fails, nothing is left, not even CUDA's
