@@ -49,11 +49,11 @@ enum {
       "which GPUs, such as 0,2")                                               \
     X(NUMBER(1, 65536), slots, "16384",                                        \
       "operations in flight at most; the CPU computes what comes beyond")      \
-    X(NUMBER(1, WARPRSA_GPU_STREAMS_MAX), streams, "8",                        \
+    X(NUMBER(1, WARPRSA_GPU_STREAMS_MAX), streams, "24",                       \
       "batches under way at once on one GPU")                                  \
     X(AUTO_NUMBER(0, WARPRSA_STREAMS_MAX), cpu_threads, "auto",                \
       "threads of a process that compute with ifma")                           \
-    X(NUMBER(1, 65536), batch_max, "8192",                                     \
+    X(AUTO_NUMBER(1, 65536), batch_max, "auto",                                \
       "operations in one batch on a GPU at most")                              \
     X(NUMBER(1, 1000000), keys_max, "4096",                                    \
       "keys on one GPU at most; another takes the place of the one that was"   \

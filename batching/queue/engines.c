@@ -9,6 +9,29 @@
 
 #include "batching/base/usable_cpus.h"
 
+enum {
+    /* Requests that all streams of a device together have memory for: as many
+     * as a queue can have slots. */
+    STAGED_MAX = 65536,
+    BATCH_MAX_AUTO = 8192, /* no batch gains by more */
+};
+
+/* How many requests a batch of one of so many streams may have: what was asked
+ * for, or as many that more streams take no more memory. Whole groups of the
+ * granularity, so that a batch that is as long as it may be leaves no part of
+ * one. */
+static unsigned batch_max_of(const warprsa_engine *engine,
+                             const warprsa_engines_wanted *wanted,
+                             unsigned streams)
+{
+    const unsigned group = engine->granularity > 1 ? engine->granularity : 1;
+    const unsigned most = STAGED_MAX / streams;
+
+    if (wanted->batch_max != WARPRSA_BATCH_MAX_AUTO)
+        return wanted->batch_max;
+    return most < BATCH_MAX_AUTO ? most - most % group : BATCH_MAX_AUTO;
+}
+
 static void add(warprsa_queue_config *config, const warprsa_engine *engine,
                 const warprsa_engines_wanted *wanted, unsigned streams)
 {
@@ -16,7 +39,7 @@ static void add(warprsa_queue_config *config, const warprsa_engine *engine,
         .engine = engine,
         .devices = wanted->devices,
         .streams = streams,
-        .batch_max = wanted->batch_max,
+        .batch_max = batch_max_of(engine, wanted, streams),
     };
 }
 

@@ -29,11 +29,15 @@ typedef enum warprsa_engine_choice {
 /* As many threads of the CPU engine as the process may use CPUs. */
 #define WARPRSA_CPU_THREADS_AUTO WARPRSA_AUTO
 
+/* As many requests in a batch that all streams of a device together have memory
+ * for 65536, and 8192 at most. */
+#define WARPRSA_BATCH_MAX_AUTO WARPRSA_AUTO
+
 typedef struct warprsa_engines_wanted {
     warprsa_engine_choice engine;
     uint32_t devices;   /* as in warprsa_queue_engine, of cuda and host */
     unsigned streams;   /* as there */
-    unsigned batch_max; /* as there */
+    unsigned batch_max; /* as there, or WARPRSA_BATCH_MAX_AUTO */
     /* Of ifma: 0..WARPRSA_STREAMS_MAX, where 0 leaves ifma out, or
      * WARPRSA_CPU_THREADS_AUTO. */
     unsigned cpu_threads;

@@ -40,9 +40,15 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
     run->key_folds = calloc(keys_max, sizeof(*run->key_folds));
     if (run->key_folds == NULL)
         bench_fail("no memory");
+    run->memory.table.shared = &run->tables;
     bench_cuda(warprsa_batch_memory_new(&run->memory, batch_max, NULL,
                                         run->key_folds, keys_max),
                "a batch's memory");
+    bench_cuda(warprsa_shared_tables_init(
+                   &run->tables,
+                   warprsa_batch_longest_table(&run->memory.gpu, batch_max),
+                   run->stream),
+               "scratch memory");
     find_timings(run);
     run->prepared = bench_device_memory(keys_max * sizeof(*run->prepared));
     run->host_prepared = calloc(keys_max, sizeof(*run->host_prepared));
@@ -58,6 +64,7 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
 void batch_run_free(batch_run *run)
 {
     warprsa_batch_memory_free(&run->memory);
+    warprsa_shared_tables_free(&run->tables);
     bench_cuda(cudaFree(run->prepared), "freeing memory");
     bench_cuda(cudaStreamDestroy(run->stream), "a stream");
     free(run->host_prepared);
@@ -192,8 +199,10 @@ void batch_run_stage(batch_run *run)
     warprsa_batch_fill(&run->memory, run->tasks, run->key_sizes);
 }
 
+/* The batch before has ended: its scratch memory may be too short now. */
 static void enqueue(batch_run *run, const char *kernel)
 {
+    warprsa_table_memory_give(&run->memory.table);
     bench_cuda(warprsa_batch_enqueue(&run->memory, run->prepared, run->stream),
                kernel);
 }

@@ -13,10 +13,9 @@
 
 enum {
     ALIGNMENT = 256, /* of a part, in bytes: whole cache lines */
-    /* At first there is scratch memory for one part in so many of the longest
-     * batch: few programs have more under way, as batches of several streams
-     * share the device. */
-    TABLE_SHARE = 8,
+    /* A stream has scratch memory of its own for one part in so many of the
+     * longest batch: what there are many of at once are short batches. */
+    TABLE_SHARE = 32,
 };
 
 static size_t aligned(size_t bytes)
@@ -113,47 +112,45 @@ static size_t table_bytes(const warprsa_gpu *gpu, warprsa_size_class size,
     return most;
 }
 
-/* Makes the blocks long enough for batches of `count` requests of a class, and
- * the scratch memory for `most` bytes in the end. */
-static void make_room(warprsa_batch_memory *memory, warprsa_size_class size,
-                      size_t count, size_t most)
+/* The most scratch memory that a batch of `count` requests of any class needs.
+ * Batches of the large classes have the scratch memory of the others, at least
+ * for one request: in pieces a long batch takes hardly longer. */
+static size_t longest_table(const warprsa_gpu *gpu, size_t count, bool all)
 {
-    warprsa_batch_layout(memory, size, count);
-    if (memory->in_bytes + memory->back_bytes > memory->host_bytes)
-        memory->host_bytes = memory->in_bytes + memory->back_bytes;
-    if (memory->all_bytes > memory->device_bytes)
-        memory->device_bytes = memory->all_bytes;
-    if (most > memory->table.most)
-        memory->table.most = most;
-}
-
-/* Sums up what the longest batches need. Returns how much scratch memory a
- * batch of one part in TABLE_SHARE of that length needs. Batches of the large
- * classes have the scratch memory of the others, at least for one request: in
- * pieces a long batch takes hardly longer. */
-static size_t measure(warprsa_batch_memory *memory, size_t batch_max)
-{
-    const size_t few = (batch_max + TABLE_SHARE - 1) / TABLE_SHARE;
-    const warprsa_gpu *gpu = &memory->gpu;
-    size_t start = 0;
+    size_t most = 0;
 
     for (int i = 0; i < WARPRSA_CLASSES; i++) {
         const warprsa_size_class size = (warprsa_size_class)i;
-        const bool is_large = size >= WARPRSA_CLASS_LARGE;
-        const size_t one = warprsa_kernels[0]->table_bytes(size, 1);
-        const size_t least =
-            is_large ? one : table_bytes(gpu, size, few, false);
+        const size_t bytes = size < WARPRSA_CLASS_LARGE
+                                 ? table_bytes(gpu, size, count, all)
+                                 : warprsa_kernels[0]->table_bytes(size, 1);
 
-        if (is_large)
-            make_room(memory, size, warprsa_half_batch_max((unsigned)batch_max),
-                      one);
-        else
-            make_room(memory, size, batch_max,
-                      table_bytes(gpu, size, batch_max, true));
-        if (least > start)
-            start = least;
+        if (bytes > most)
+            most = bytes;
     }
-    return start;
+    return most;
+}
+
+size_t warprsa_batch_longest_table(const warprsa_gpu *gpu, size_t batch_max)
+{
+    return longest_table(gpu, batch_max, true);
+}
+
+/* Makes the blocks long enough for the longest batches. */
+static void measure(warprsa_batch_memory *memory, size_t batch_max)
+{
+    for (int i = 0; i < WARPRSA_CLASSES; i++) {
+        const warprsa_size_class size = (warprsa_size_class)i;
+
+        warprsa_batch_layout(memory, size,
+                             size < WARPRSA_CLASS_LARGE
+                                 ? batch_max
+                                 : warprsa_half_batch_max((unsigned)batch_max));
+        if (memory->in_bytes + memory->back_bytes > memory->host_bytes)
+            memory->host_bytes = memory->in_bytes + memory->back_bytes;
+        if (memory->all_bytes > memory->device_bytes)
+            memory->device_bytes = memory->all_bytes;
+    }
 }
 
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
@@ -161,8 +158,8 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
                                      const warprsa_kernel *kernel,
                                      const uint8_t *key_folds, size_t keys_max)
 {
+    const size_t few = (batch_max + TABLE_SHARE - 1) / TABLE_SHARE;
     int device = 0;
-    size_t start;
     cudaError_t error = cudaGetDevice(&device);
 
     if (error == cudaSuccess)
@@ -173,7 +170,7 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
     memory->key_folds = key_folds;
     if (!warprsa_fold_plan_new(&memory->plan, batch_max, keys_max))
         return cudaErrorMemoryAllocation;
-    start = measure(memory, batch_max);
+    measure(memory, batch_max);
     error = cudaHostAlloc(&memory->host_block, memory->host_bytes,
                           cudaHostAllocDefault);
     if (error == cudaSuccess) {
@@ -184,7 +181,8 @@ cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
         error = cudaMalloc(&memory->device_block, memory->device_bytes);
     }
     if (error == cudaSuccess)
-        error = warprsa_table_memory_new(&memory->table, start);
+        error = warprsa_table_memory_new(
+            &memory->table, longest_table(&memory->gpu, few, false));
     /* The copy back includes bytes that no kernel writes, between the parts and
      * behind short moduli. They must hold zeros, now and after each batch. */
     if (error == cudaSuccess)
@@ -404,8 +402,7 @@ static cudaError_t launch_folds(const warprsa_batch_memory *memory,
 }
 
 /* Launches the folds and then the kernel for the rest. They run one after the
- * other, so they share the table memory, which grows before, while no kernel
- * uses it. */
+ * other, so they share the table memory. */
 static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
                           cudaStream_t stream)
 {
@@ -426,7 +423,7 @@ static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
         if (bytes > need)
             need = bytes;
     }
-    warprsa_table_memory_grow(&memory->table, need);
+    warprsa_table_memory_take(&memory->table, need);
     batch.table = memory->table.at;
     error = launch_folds(memory, &batch, stream);
     if (error == cudaSuccess && kernel != NULL) {

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The memory of one stream: pinned staging memory on the host, its mirror on
- * the device, and the kernels' scratch memory, which grows as batches ask for
- * it. A batch is packed to its real size. So one copy brings it to the device,
- * one copy brings the results back, and one call wipes the device's side.
+ * the device, and the kernels' scratch memory (table_memory.h). A batch is
+ * packed to its real size. So one copy brings it to the device, one copy brings
+ * the results back, and one call wipes the device's side.
  */
 #ifndef WARPRSA_BATCH_MEMORY_H
 #define WARPRSA_BATCH_MEMORY_H
@@ -61,12 +61,17 @@ typedef struct warprsa_batch_memory {
     warprsa_batch_parts host, device;
 } warprsa_batch_memory;
 
+/* Bytes of scratch memory that a batch of up to `batch_max` requests can need.
+ * Any thread. */
+size_t warprsa_batch_longest_table(const warprsa_gpu *gpu, size_t batch_max);
+
 /* Allocates memory for batches of up to `batch_max` requests, half as many of
- * the large classes, on the current device; scratch memory only for small ones.
- * *memory must be zeroed. Keys have the indices 0 to keys_max - 1, and
+ * the large classes, on the current device; scratch memory only for short ones:
+ * long ones take it from memory->table.shared, if the caller has set that. All
+ * else of *memory must be zeroed. Keys have the indices 0 to keys_max - 1, and
  * key_folds says of each whether it may be folded; the pointer is kept, so the
- * array must outlive the memory. After a failure the
- * caller still calls warprsa_batch_memory_free(), which frees what there is. */
+ * array must outlive the memory. After a failure the caller still calls
+ * warprsa_batch_memory_free(), which frees what there is. */
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
                                      size_t batch_max,
                                      const warprsa_kernel *kernel,
@@ -88,10 +93,10 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
 
 /* Enqueues the copy to the device, the kernels, the copy back, and the wiping
  * of the device's side. `keys` are those of the batch's form (key_form.h).
- * Returns at once; the stream runs them in this order. A
- * batch that needs more scratch memory than there was before waits until the
- * batches of other streams are done. If the device has no more, the kernels
- * take the batch in pieces. */
+ * Returns at once; the stream runs them in this order. Takes scratch memory,
+ * which the caller gives back by warprsa_table_memory_give() once the stream is
+ * done. If there is less than the kernels want, they take the batch in
+ * pieces. */
 cudaError_t warprsa_batch_enqueue(warprsa_batch_memory *memory,
                                   const warprsa_prepared_key *keys,
                                   cudaStream_t stream);

@@ -141,6 +141,8 @@ warprsa_status warprsa_cuda_wait(warprsa_device *device, unsigned stream,
             *(volatile uint32_t *)s->spin_stop = 1;
         return WARPRSA_DEADLINE;
     }
+    if (error == cudaSuccess && s->count != 0)
+        warprsa_table_memory_give(&s->memory.table);
     if (error == cudaSuccess && tasks != NULL)
         warprsa_batch_collect(&s->memory, tasks, device->key_sizes);
     warprsa_batch_wipe_host(&s->memory);

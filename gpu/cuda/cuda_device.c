@@ -24,6 +24,9 @@ warprsa_status warprsa_cuda_status(const warprsa_device *device,
 {
     if (error == cudaSuccess)
         return WARPRSA_OK;
+    /* CUDA would report it once more, as the error of this thread's next
+     * launch. */
+    (void)cudaGetLastError();
     warprsa_cuda_trace(device, what, error);
     return error == cudaErrorMemoryAllocation ? WARPRSA_NO_MEMORY
                                               : WARPRSA_DEVICE_ERROR;

@@ -52,6 +52,7 @@ struct warprsa_device {
     uint32_t capacity;
     _Atomic size_t under_way[WARPRSA_CLASSES]; /* requests, on all streams */
     cudaStream_t key_stream;
+    warprsa_shared_tables tables; /* of all streams */
     warprsa_known_answer test;
     warprsa_cuda_stream streams[WARPRSA_STREAMS_MAX];
 };

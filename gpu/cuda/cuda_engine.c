@@ -135,6 +135,7 @@ static bool cuda_close(warprsa_device *device)
     (void)cudaSetDevice((int)device->config.ordinal);
     for (unsigned i = 0; i < device->config.streams; i++)
         close_stream(&device->streams[i]);
+    warprsa_shared_tables_free(&device->tables);
     if (device->keys != NULL) {
         wiped = wipe_keys(device);
         cudaFree(device->keys);
@@ -196,9 +197,15 @@ static cudaError_t allocate(warprsa_device *device)
     if (error == cudaSuccess)
         error = cudaStreamCreateWithFlags(&device->key_stream,
                                           cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = warprsa_shared_tables_init(
+            &device->tables,
+            warprsa_batch_longest_table(&device->gpu, config->batch_max),
+            device->key_stream);
     for (unsigned i = 0; error == cudaSuccess && i < config->streams; i++) {
         warprsa_cuda_stream *s = &device->streams[i];
 
+        s->memory.table.shared = &device->tables;
         error = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
         if (error == cudaSuccess)
             error = warprsa_batch_memory_new(&s->memory, config->batch_max,
@@ -209,6 +216,22 @@ static cudaError_t allocate(warprsa_device *device)
         s->memory.int32_keys = device->int32_keys;
     }
     return error;
+}
+
+/* Every class on the first stream, since all streams have the same kernels, and
+ * one class on each of the others, which have memory of their own. */
+static warprsa_status test_streams(warprsa_device *device)
+{
+    warprsa_status status = cuda_self_test(device, 0);
+    warprsa_task task;
+    double ms;
+
+    for (unsigned i = 1; status == WARPRSA_OK && i < device->config.streams;
+         i++)
+        status = warprsa_known_answer_batch(
+            &warprsa_cuda_engine, device, &device->test, i,
+            (warprsa_size_class)(i % WARPRSA_CLASS_LARGE), &task, 1, &ms);
+    return status;
 }
 
 static warprsa_status open_device(warprsa_device *device, const char **what)
@@ -240,10 +263,7 @@ static warprsa_status open_device(warprsa_device *device, const char **what)
         *what = "known-answer test";
         status = warprsa_cuda_prove_kernels(device);
     }
-    for (unsigned i = 0; status == WARPRSA_OK && i < device->config.streams;
-         i++)
-        status = cuda_self_test(device, i);
-    return status;
+    return status == WARPRSA_OK ? test_streams(device) : status;
 }
 
 static warprsa_status cuda_open(const warprsa_device_config *config,

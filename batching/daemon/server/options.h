@@ -29,11 +29,12 @@
     X(DEVICES(WARPRSA_DEVICES_MAX - 1), devices, "all", "which GPUs")          \
     X(NUMBER(1, 65536), slots, "65536",                                        \
       "requests under way, of all clients together")                           \
-    X(NUMBER(1, WARPRSA_GPU_STREAMS_MAX), streams, "8",                        \
+    X(NUMBER(1, WARPRSA_GPU_STREAMS_MAX), streams, "24",                       \
       "batches under way per GPU")                                             \
     X(AUTO_NUMBER(0, WARPRSA_STREAMS_MAX), cpu_threads, "auto",                \
       "threads that compute on the CPUs; auto: as many as there are CPUs")     \
-    X(NUMBER(1, 65536), batch_max, "8192", "requests in one batch")            \
+    X(AUTO_NUMBER(1, 65536), batch_max, "auto",                                \
+      "requests in one batch; auto: up to 8192, fewer with more streams")      \
     X(NUMBER(1, 1000000), keys_max, "16384", "keys on one GPU")                \
     X(NUMBER(1, 600000), deadline_ms, "2000",                                  \
       "a request without an answer for so long is refused")                    \

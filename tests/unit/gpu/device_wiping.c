@@ -4,7 +4,7 @@
  * Memory that the engine on a GPU gives back to the driver holds no secret.
  * This is true of the device's memory and of the host memory that the device
  * reads. Between batches, only the memory of loaded keys holds secrets. The
- * test is linked with --wrap for the four functions below. So it knows all such
+ * test is linked with --wrap for the functions below. So it knows all such
  * memory, and it looks at each block while the engine still owns it.
  */
 #include "tests/unit/support/unit_test.h"
@@ -37,6 +37,10 @@ static int looking;
 
 cudaError_t __real_cudaMalloc(void **block, size_t size);
 cudaError_t __wrap_cudaMalloc(void **block, size_t size);
+cudaError_t __real_cudaMallocAsync(void **block, size_t size,
+                                   cudaStream_t order);
+cudaError_t __wrap_cudaMallocAsync(void **block, size_t size,
+                                   cudaStream_t order);
 cudaError_t __real_cudaHostAlloc(void **block, size_t size, unsigned flags);
 cudaError_t __wrap_cudaHostAlloc(void **block, size_t size, unsigned flags);
 cudaError_t __real_cudaFree(void *block);
@@ -93,6 +97,14 @@ static void forget(const void *at)
 cudaError_t __wrap_cudaMalloc(void **block, size_t size)
 {
     cudaError_t error = __real_cudaMalloc(block, size);
+
+    return remember(error, *block, size, cudaMemcpyDeviceToHost);
+}
+
+cudaError_t __wrap_cudaMallocAsync(void **block, size_t size,
+                                   cudaStream_t order)
+{
+    cudaError_t error = __real_cudaMallocAsync(block, size, order);
 
     return remember(error, *block, size, cudaMemcpyDeviceToHost);
 }

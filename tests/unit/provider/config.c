@@ -108,6 +108,7 @@ TEST(streams_in_the_environment)
     } cases[] = {
         {"engine = auto\nroute = gpu\nstreams = 16\n", true},
         {"engine = cuda\nroute = auto\nstreams = 9\n", true},
+        {"engine = auto\nroute = gpu\nbatch_max = auto\n", true},
         {"engine = auto\nroute = gpu\nstreams = 8\n", false},
         {"engine = host\nroute = gpu\nstreams = 16\n", false},
         {"engine = auto\nroute = cpu\nstreams = 16\n", false},
@@ -177,12 +178,15 @@ TEST(bad_paths_or_none)
 TEST(bad_numbers)
 {
     static const struct {
-        const char *key;
+        const char *key, *other;
         unsigned min, max;
     } numbers[] = {
-        {"slots", 1, 65536},        {"streams", 1, 32},
-        {"batch_max", 1, 65536},    {"keys_max", 1, 1000000},
-        {"deadline_ms", 1, 600000}, {"startup_ms", 0, 600000},
+        {"slots", "", 1, 65536},
+        {"streams", "", 1, 32},
+        {"batch_max", "auto or ", 1, 65536},
+        {"keys_max", "", 1, 1000000},
+        {"deadline_ms", "", 1, 600000},
+        {"startup_ms", "", 0, 600000},
     };
     static const char *const bad[] = {"",     "-1",  "1k",
                                       "0x10", "1.5", "99999999999999999999"};
@@ -190,8 +194,8 @@ TEST(bad_numbers)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         char allowed[64], value[16];
 
-        snprintf(allowed, sizeof(allowed), "a number from %u to %u",
-                 numbers[i].min, numbers[i].max);
+        snprintf(allowed, sizeof(allowed), "%sa number from %u to %u",
+                 numbers[i].other, numbers[i].min, numbers[i].max);
         for (size_t j = 0; j < sizeof(bad) / sizeof(bad[0]); j++)
             assert_value_refused(numbers[i].key, bad[j], allowed);
         snprintf(value, sizeof(value), "%u", numbers[i].max + 1);

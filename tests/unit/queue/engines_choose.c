@@ -23,7 +23,7 @@ static unsigned ifma_count(char *why, size_t why_size)
     return has_ifma ? 1 : 0;
 }
 
-static const warprsa_engine cuda = {.name = "cuda"};
+static const warprsa_engine cuda = {.name = "cuda", .granularity = 64};
 static const warprsa_engine host = {.name = "host"};
 static const warprsa_engine ifma = {.name = "ifma", .count = ifma_count};
 
@@ -122,6 +122,32 @@ TEST(threads_of_cpus_are_bounded)
     assert_int_equal(config.engines[1].batch_max, WARPRSA_IFMA_LANES);
     wanted.cpu_threads = 0;
     are_chosen(&wanted, "cuda");
+}
+
+/* More streams have shorter batches, in whole groups of 64, so that all take as
+ * much memory as 8. A number that somebody asks for stays. */
+TEST(streams_share_the_requests)
+{
+    static const struct {
+        unsigned streams, batch_max;
+    } cases[] = {{1, 8192},  {2, 8192},  {8, 8192}, {9, 7232},
+                 {16, 4096}, {24, 2688}, {32, 2048}};
+    warprsa_engines_wanted wanted = wanted_by_daemon();
+    warprsa_queue_config config = {0};
+    char why[128];
+
+    has_cuda = has_ifma = true;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        wanted.streams = cases[i].streams;
+        wanted.batch_max = WARPRSA_BATCH_MAX_AUTO;
+        assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
+        assert_int_equal(config.engines[0].streams, cases[i].streams);
+        assert_int_equal(config.engines[0].batch_max, cases[i].batch_max);
+        wanted.batch_max = 5000;
+        assert_true(warprsa_engines_choose(&wanted, &config, why, sizeof(why)));
+        assert_int_equal(config.engines[0].batch_max, 5000);
+    }
+    assert_int_equal(config.engines[1].batch_max, WARPRSA_IFMA_LANES);
 }
 
 RUN_TESTS(NULL, NULL)

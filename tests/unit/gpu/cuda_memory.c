@@ -1,0 +1,677 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The memory of the engine on a GPU, without a GPU: what its streams have, what
+ * they share, what waits for the device, and what happens when any allocation
+ * fails. CUDA is played by this file. Its device memory is the host's, it
+ * copies at once, and its one kernel writes the results of the known-answer
+ * test. A batch is under way from the engine's start() to its wait().
+ */
+#include "tests/unit/support/unit_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda_runtime_api.h>
+
+#include "gpu/cuda/cuda_device.h"
+#include "gpu/cuda/library.h"
+#include "gpu/kernels/kernels.h"
+#include "gpu/known_answer.h"
+
+enum {
+    BLOCKS_MAX = 512,
+    STREAMS = 24,
+    BATCH_MAX = 256,
+    FEW = BATCH_MAX / 32, /* a stream's own table is enough for these */
+    TABLE_BYTES = 4096,   /* of a request */
+    LONGEST_TABLE = BATCH_MAX * TABLE_BYTES,
+    TIMEOUT_MS = 60000,
+};
+
+static struct block {
+    void *at;
+    size_t size;
+} blocks[BLOCKS_MAX];
+static size_t bytes_in_use;
+static unsigned blocks_in_use, streams_in_use;
+static unsigned dirty;         /* blocks that were freed with something in */
+static unsigned allowed;       /* allocations, before one fails */
+static cudaError_t last_error; /* what cudaGetLastError() reports */
+static cudaError_t launch_fails_with;
+static int has_pools; /* cudaDevAttrMemoryPoolsSupported */
+static bool is_busy;  /* no stream is done */
+/* Its answers are wrong; NULL: none. */
+static const struct played_stream *is_wrong;
+/* Calls of functions that wait for all that the device has to do. */
+static unsigned waits;
+
+/* A stream, and where the tables of its batch under way are. */
+static struct played_stream {
+    cudaStream_t stream;
+    const uint8_t *from, *to;
+    unsigned launches;         /* of the batch */
+} played_streams[1 + STREAMS]; /* the first one is for keys */
+
+static cudaError_t allocate(void **out, size_t size)
+{
+    unsigned i = 0;
+
+    if (allowed == 0) {
+        last_error = cudaErrorMemoryAllocation;
+        return last_error;
+    }
+    allowed--;
+    while (blocks[i].at != NULL)
+        assert_true(++i < BLOCKS_MAX);
+    /* Not zeroed, as the driver's is not. */
+    blocks[i] = (struct block){malloc(size), size};
+    assert_non_null(blocks[i].at);
+    memset(blocks[i].at, 0xA5, size);
+    *out = blocks[i].at;
+    bytes_in_use += size;
+    blocks_in_use++;
+    return cudaSuccess;
+}
+
+static cudaError_t release(void *at)
+{
+    unsigned i = 0;
+
+    if (at == NULL)
+        return cudaSuccess;
+    while (blocks[i].at != at)
+        assert_true(++i < BLOCKS_MAX);
+    for (size_t b = 0; b < blocks[i].size; b++)
+        if (((const uint8_t *)at)[b] != 0) {
+            dirty++;
+            break;
+        }
+    bytes_in_use -= blocks[i].size;
+    blocks_in_use--;
+    blocks[i] = (struct block){NULL, 0};
+    free(at);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void **out, size_t size)
+{
+    waits++;
+    return allocate(out, size);
+}
+
+/* By the stream that computes nothing. */
+cudaError_t cudaMallocAsync(void **out, size_t size, cudaStream_t stream)
+{
+    assert_true(has_pools);
+    assert_ptr_equal(stream, played_streams[0].stream);
+    return allocate(out, size);
+}
+
+cudaError_t cudaHostAlloc(void **out, size_t size, unsigned flags)
+{
+    waits++;
+    return allocate(out, size);
+}
+
+cudaError_t cudaFree(void *at)
+{
+    waits++;
+    return release(at);
+}
+
+cudaError_t cudaFreeHost(void *at)
+{
+    waits++;
+    return release(at);
+}
+
+cudaError_t cudaMemset(void *at, int value, size_t size)
+{
+    memset(at, value, size);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *at, int value, size_t size,
+                            cudaStream_t stream)
+{
+    return cudaMemset(at, value, size);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size,
+                            enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    memcpy(to, from, size);
+    return cudaSuccess;
+}
+
+static struct played_stream *stream_of(cudaStream_t stream)
+{
+    unsigned i = 0;
+
+    while (played_streams[i].stream != stream)
+        assert_true(++i < sizeof(played_streams) / sizeof(played_streams[0]));
+    return &played_streams[i];
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    void *at = NULL;
+
+    if (allowed == 0) {
+        last_error = cudaErrorMemoryAllocation;
+        return last_error;
+    }
+    allowed--;
+    at = malloc(1);
+    assert_non_null(at);
+    *stream = at;
+    *stream_of(NULL) = (struct played_stream){.stream = at};
+    streams_in_use++;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    *stream_of(stream) = (struct played_stream){0};
+    free(stream);
+    streams_in_use--;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    waits += stream != played_streams[0].stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    waits++;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    return is_busy ? cudaErrorNotReady : cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
+                                    int device)
+{
+    memset(properties, 0, sizeof(*properties));
+    snprintf(properties->name, sizeof(properties->name), "played");
+    properties->major = 9;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
+                                   int device)
+{
+    *value = attribute == cudaDevAttrComputeCapabilityMajor   ? 9
+             : attribute == cudaDevAttrComputeCapabilityMinor ? 0
+             : attribute == cudaDevAttrMultiProcessorCount    ? 132
+             : attribute == cudaDevAttrMemoryPoolsSupported   ? has_pools
+                                                              : 2;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = 12000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    const cudaError_t error = last_error;
+
+    last_error = cudaSuccess;
+    return error;
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    return error == cudaSuccess ? "no error" : "an error";
+}
+
+/* Whether a block has all from here to there. */
+static bool is_allocated(const uint8_t *from, const uint8_t *to)
+{
+    for (unsigned i = 0; i < BLOCKS_MAX; i++) {
+        const uint8_t *at = blocks[i].at;
+
+        if (at != NULL && from >= at && to <= at + blocks[i].size)
+            return true;
+    }
+    return false;
+}
+
+/* A launch uses its table: no other batch under way may have it. */
+static void use_table(struct played_stream *stream, void *table, size_t bytes)
+{
+    const uint8_t *from = table, *to = from + bytes;
+
+    assert_true(is_allocated(from, to));
+    for (unsigned i = 0; i <= STREAMS; i++)
+        if (&played_streams[i] != stream && played_streams[i].launches > 0)
+            assert_true(to <= played_streams[i].from ||
+                        from >= played_streams[i].to);
+    stream->from = from;
+    if (stream->launches++ == 0 || to > stream->to)
+        stream->to = to;
+    memset(table, 1, bytes);
+}
+
+/* The only kernel. CUDA reports a failed allocation once more here, if nobody
+ * has asked for it. */
+static int compute(const warprsa_batch *batch, warprsa_size_class size,
+                   cudaStream_t stream)
+{
+    uint8_t result[WARPRSA_MODULUS_BYTES_MAX];
+    const size_t bytes = warprsa_known_answer_result(result, size);
+
+    for (uint32_t i = 0; i < batch->count; i++) {
+        memcpy(batch->output + (size_t)i * batch->bytes_stride, result, bytes);
+        batch->status[i] = WARPRSA_OK;
+        batch->result[(size_t)i * WARPRSA_FULL_SAMPLES] = 1;
+    }
+    if (stream_of(stream) == is_wrong)
+        memset(batch->output, 1, bytes);
+    use_table(stream_of(stream), batch->table, batch->count * TABLE_BYTES);
+    if (launch_fails_with != cudaSuccess)
+        return (int)launch_fails_with;
+    return (int)cudaGetLastError();
+}
+
+#define COMPUTE(bits)                                                          \
+    static int compute_##bits(const warprsa_batch *batch,                      \
+                              struct CUstream_st *stream)                      \
+    {                                                                          \
+        return compute(batch, WARPRSA_CLASS_##bits, stream);                   \
+    }
+COMPUTE(1024)
+COMPUTE(2048)
+COMPUTE(3072)
+COMPUTE(4096)
+
+static uint32_t at_once(warprsa_size_class size)
+{
+    return 8;
+}
+
+static size_t table_bytes(warprsa_size_class size, size_t count)
+{
+    return count * TABLE_BYTES;
+}
+
+static const warprsa_kernel played = {
+    .name = "played",
+    .at_once = at_once,
+    .launch = {compute_1024, compute_2048, compute_3072, compute_4096},
+    .table_bytes = table_bytes,
+};
+
+/* In the place of gpu/kernels/kernels.c. */
+const warprsa_kernel *const warprsa_kernels[WARPRSA_KERNELS] = {
+    &played, &played, &played, &played, &played, &played, &played};
+
+const warprsa_kernel *warprsa_kernel_named(const char *name)
+{
+    return &played;
+}
+
+const warprsa_kernel *warprsa_kernel_by_default(bool int32_keys)
+{
+    return &played;
+}
+
+bool warprsa_kernel_runs(const warprsa_kernel *kernel, const warprsa_gpu *gpu)
+{
+    return true;
+}
+
+bool warprsa_kernel_takes(const warprsa_kernel *kernel, const warprsa_gpu *gpu,
+                          warprsa_size_class size)
+{
+    return kernel->launch[size] != NULL;
+}
+
+bool warprsa_runs_machine_code(uint32_t capability, const uint32_t *of,
+                               size_t count)
+{
+    return true;
+}
+
+static int give_random(void *arg, void *out, size_t length)
+{
+    memset(out, 0x5A, length);
+    return 1;
+}
+
+static const warprsa_engine *const engine = &warprsa_cuda_engine;
+static warprsa_device *device;
+static uint32_t key_index;
+static unsigned refused; /* lines of the trace */
+
+static void trace(void *arg, int level, const char *line)
+{
+    refused += strstr(line, "scratch memory for a long batch") != NULL;
+}
+
+static warprsa_status open_device(void)
+{
+    const warprsa_device_config config = {.streams = STREAMS,
+                                          .batch_max = BATCH_MAX,
+                                          .keys_max = 2,
+                                          .kernel = "played",
+                                          .random = give_random,
+                                          .trace = trace};
+    char why[160];
+
+    return engine->open(&config, &device, why, sizeof(why));
+}
+
+static int plenty(void **state)
+{
+    allowed = UINT32_MAX;
+    has_pools = 1;
+    is_busy = false;
+    is_wrong = NULL;
+    launch_fails_with = cudaSuccess;
+    last_error = cudaSuccess;
+    dirty = 0;
+    refused = 0;
+    return 0;
+}
+
+static void nothing_is_left(void)
+{
+    assert_int_equal(blocks_in_use, 0);
+    assert_int_equal(bytes_in_use, 0);
+    assert_int_equal(streams_in_use, 0);
+    assert_int_equal(dirty, 0);
+}
+
+/* The batch of a stream has ended. How long it took is forgotten, too, or the
+ * next wait would sleep as long. */
+static void forget(unsigned stream)
+{
+    memset(&device->streams[stream].eta, 0, sizeof(warprsa_eta));
+    played_streams[1 + stream].launches = 0;
+}
+
+/* A device with the known-answer test's key. */
+static void open_with_key(void)
+{
+    warprsa_private_key key;
+
+    assert_int_equal(open_device(), WARPRSA_OK);
+    assert_int_equal(streams_in_use, 1 + STREAMS);
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_2048);
+    assert_int_equal(engine->load_key(device, &key, &key_index), WARPRSA_OK);
+    for (unsigned s = 0; s < STREAMS; s++)
+        forget(s);
+    waits = 0;
+}
+
+static int opened(void **state)
+{
+    plenty(state);
+    open_with_key();
+    return 0;
+}
+
+/* The control of `waits` and of `dirty`: closing waits, and what it frees has
+ * been written to. */
+static int closed(void **state)
+{
+    waits = 0;
+    assert_true(engine->close(device));
+    assert_true(waits > 2 * STREAMS);
+    nothing_is_left();
+    return 0;
+}
+
+static warprsa_task tasks[STREAMS][BATCH_MAX];
+
+static warprsa_status start(unsigned stream, size_t count)
+{
+    static uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
+    static uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
+
+    for (size_t i = 0; i < count; i++)
+        tasks[stream][i] = (warprsa_task){.key = key_index,
+                                          .input = input,
+                                          .output = output,
+                                          .status = WARPRSA_DEVICE_ERROR};
+    return engine->start(device, stream, WARPRSA_CLASS_2048, tasks[stream],
+                         count);
+}
+
+/* Ends the batch of a stream, and returns its launches. */
+static unsigned end(unsigned stream, size_t count)
+{
+    const unsigned launches = played_streams[1 + stream].launches;
+
+    assert_int_equal(engine->wait(device, stream, TIMEOUT_MS), WARPRSA_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(tasks[stream][i].status, WARPRSA_OK);
+    forget(stream);
+    return launches;
+}
+
+static unsigned run(unsigned stream, size_t count)
+{
+    assert_int_equal(start(stream, count), WARPRSA_OK);
+    return end(stream, count);
+}
+
+/* Runs batches of `count` on all streams at once, and returns how many of them
+ * were computed at once, not in pieces. */
+static unsigned run_on_all(size_t count)
+{
+    unsigned whole = 0;
+
+    for (unsigned s = 0; s < STREAMS; s++)
+        assert_int_equal(start(s, count), WARPRSA_OK);
+    for (unsigned s = 0; s < STREAMS; s++)
+        whole += end(s, count) == 1;
+    return whole;
+}
+
+static void all_is_given_back(void)
+{
+    for (unsigned b = 0; b < WARPRSA_TABLE_BLOCKS; b++)
+        assert_int_equal(device->tables.taken[b], 0);
+}
+
+/* However long the batches are, all streams together take so many blocks more
+ * at most, each for one longest batch. The other batches are computed in
+ * pieces, and nobody waits for the device. */
+TEST_IN(long_batches_share_memory, opened, closed)
+{
+    const unsigned blocks_before = blocks_in_use;
+    const size_t before = bytes_in_use;
+
+    assert_int_equal(run_on_all(BATCH_MAX), WARPRSA_TABLE_BLOCKS);
+    assert_int_equal(blocks_in_use, blocks_before + WARPRSA_TABLE_BLOCKS);
+    assert_int_equal(bytes_in_use,
+                     before + (size_t)WARPRSA_TABLE_BLOCKS * LONGEST_TABLE);
+    all_is_given_back();
+    assert_int_equal(run_on_all(BATCH_MAX), WARPRSA_TABLE_BLOCKS);
+    assert_int_equal(blocks_in_use, blocks_before + WARPRSA_TABLE_BLOCKS);
+    /* Half of the longest: two share a block. */
+    assert_int_equal(run_on_all(BATCH_MAX / 2), 2 * WARPRSA_TABLE_BLOCKS);
+    all_is_given_back();
+    assert_int_equal(waits, 0);
+    assert_int_equal(refused, 0);
+}
+
+/* Streams that compute one after the other need one block together. */
+TEST_IN(memory_is_given_back, opened, closed)
+{
+    const unsigned before = blocks_in_use;
+
+    for (unsigned s = 0; s < STREAMS; s++)
+        assert_int_equal(run(s, BATCH_MAX), 1);
+    assert_int_equal(blocks_in_use, before + 1);
+    assert_int_equal(waits, 0);
+}
+
+/* Short batches have what they need. One request more takes a block. */
+TEST_IN(short_batches_share_nothing, opened, closed)
+{
+    const unsigned before = blocks_in_use;
+
+    assert_int_equal(run_on_all(FEW), STREAMS);
+    assert_int_equal(blocks_in_use, before);
+    assert_int_equal(run_on_all(FEW + 1), STREAMS);
+    assert_in_range(blocks_in_use, before + 1, before + WARPRSA_TABLE_BLOCKS);
+}
+
+/* Batches of all lengths, which end in another order than they began. */
+TEST_IN(lengths_mix, opened, closed)
+{
+    const unsigned before = blocks_in_use;
+    size_t count[STREAMS];
+
+    for (unsigned turn = 0; turn < 50; turn++)
+        for (unsigned i = 0; i < STREAMS; i++) {
+            const unsigned s = (i * 7 + turn) % STREAMS;
+
+            if (turn > 0)
+                end(s, count[s]);
+            count[s] = 1 + (turn * 37u + s * 101u) % BATCH_MAX;
+            assert_int_equal(start(s, count[s]), WARPRSA_OK);
+        }
+    for (unsigned s = 0; s < STREAMS; s++)
+        end(s, count[s]);
+    all_is_given_back();
+    assert_int_equal(blocks_in_use, before + WARPRSA_TABLE_BLOCKS);
+    assert_int_equal(waits, 0);
+}
+
+/* Whichever block the device has no memory for, batches are computed with what
+ * there is, and the trace says so. It is tried again later. */
+TEST_IN(any_allocation_of_a_block_fails, opened, closed)
+{
+    const unsigned before = blocks_in_use;
+
+    for (unsigned b = 0; b < WARPRSA_TABLE_BLOCKS; b++) {
+        device->tables.retry_ns = 0;
+        allowed = b == 0 ? 0 : 1;
+        refused = 0;
+        assert_int_equal(run_on_all(BATCH_MAX), b);
+        assert_int_equal(blocks_in_use, before + b);
+        assert_true(refused > 0);
+        assert_int_equal(last_error, cudaSuccess);
+    }
+    device->tables.retry_ns = 0;
+    allowed = UINT32_MAX;
+    assert_int_equal(run_on_all(BATCH_MAX), WARPRSA_TABLE_BLOCKS);
+    assert_int_equal(waits, 0);
+}
+
+/* A batch that could not be started may have kernels under way. Nobody else
+ * gets its memory before the stream's next batch has ended. */
+TEST_IN(a_batch_that_was_not_started, opened, closed)
+{
+    launch_fails_with = cudaErrorMemoryAllocation;
+    assert_int_equal(start(3, BATCH_MAX), WARPRSA_NO_MEMORY);
+    launch_fails_with = cudaSuccess;
+    assert_int_equal(start(4, BATCH_MAX), WARPRSA_OK);
+    assert_int_equal(start(3, 1), WARPRSA_OK);
+    assert_int_equal(start(5, BATCH_MAX), WARPRSA_OK);
+    assert_int_equal(end(3, 1), 2); /* the launch that failed, too */
+    assert_int_equal(run(3, BATCH_MAX), 1);
+    end(4, BATCH_MAX);
+    end(5, BATCH_MAX);
+    all_is_given_back();
+}
+
+/* Nor of a batch that has missed its deadline. */
+TEST_IN(a_batch_that_is_late, opened, closed)
+{
+    assert_int_equal(start(3, BATCH_MAX), WARPRSA_OK);
+    is_busy = true;
+    assert_int_equal(engine->wait(device, 3, 0), WARPRSA_DEADLINE);
+    is_busy = false;
+    for (unsigned s = 4; s < STREAMS; s++)
+        assert_int_equal(start(s, BATCH_MAX), WARPRSA_OK);
+    assert_int_equal(engine->wait(device, 3, TIMEOUT_MS), WARPRSA_OK);
+    forget(3);
+    assert_int_equal(run(3, BATCH_MAX), 1); /* where the late one was */
+    for (unsigned s = 4; s < STREAMS; s++)
+        end(s, BATCH_MAX);
+    all_is_given_back();
+}
+
+/* A device that cannot allocate in the order of a stream waits, once for each
+ * block. */
+TEST_IN(a_device_without_pools, plenty, closed)
+{
+    has_pools = 0;
+    open_with_key();
+    assert_int_equal(run_on_all(BATCH_MAX), WARPRSA_TABLE_BLOCKS);
+    assert_int_equal(run_on_all(BATCH_MAX), WARPRSA_TABLE_BLOCKS);
+    assert_int_equal(waits, WARPRSA_TABLE_BLOCKS);
+}
+
+/* The first stream computes the known-answer test of each class, each other one
+ * that of one class. Whichever has a wrong answer, the device is not opened. */
+TEST_IN(each_stream_is_tested, plenty, NULL)
+{
+    assert_int_equal(open_device(), WARPRSA_OK);
+    for (unsigned s = 0; s < STREAMS; s++)
+        assert_int_equal(played_streams[1 + s].launches,
+                         s == 0 ? WARPRSA_CLASS_LARGE : 1);
+    assert_true(engine->close(device));
+    for (unsigned s = 0; s < STREAMS; s++) {
+        is_wrong = &played_streams[1 + s];
+        assert_int_equal(open_device(), WARPRSA_CHECK_FAILED);
+        nothing_is_left();
+    }
+}
+
+/* Whichever allocation of an opening fails, nothing is left, not even CUDA's
+ * error: the next attempt finds what memory there is then. */
+TEST_IN(any_allocation_of_an_opening_fails, plenty, NULL)
+{
+    warprsa_status status = WARPRSA_NO_MEMORY;
+    unsigned failed = 0;
+
+    while (status == WARPRSA_NO_MEMORY) {
+        allowed = failed;
+        status = open_device();
+        if (status == WARPRSA_NO_MEMORY) {
+            nothing_is_left();
+            failed++;
+        }
+    }
+    assert_int_equal(status, WARPRSA_OK);
+    /* Keys and their stream; of each stream itself, staging twice, a table. */
+    assert_int_equal(failed, 2 + 4 * STREAMS);
+    assert_true(engine->close(device));
+    nothing_is_left();
+}
+
+RUN_TESTS(NULL, NULL)
