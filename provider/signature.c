@@ -13,11 +13,19 @@
 #include <openssl/err.h>
 #include <openssl/params.h>
 
+#include "batching/vault/wire/digest_info.h"
 #include "provider/callers_context.h"
 #include "provider/forwarding.h"
 #include "provider/key.h"
 #include "provider/reference_method.h"
 #include "provider/reference_padding.h"
+#include "provider/reference_use.h"
+
+enum {
+    /* EMSA-PSS (RFC 8017, 9.1.1) has two bytes besides hash and salt, and one
+     * less than the modulus where that has a bit more than its bytes. */
+    PSS_BYTES = 3,
+};
 
 typedef OSSL_FUNC_signature_sign_init_fn init_fn;
 typedef OSSL_FUNC_signature_digest_sign_init_fn digest_init_fn;
@@ -37,6 +45,11 @@ typedef struct signature {
     /* Of a reference: the message's hash, for a vault that pads PSS. NULL: it
      * is not needed, or nothing has been hashed yet. */
     EVP_MD_CTX *hashing;
+    /* Of a reference: what `wrapped` is set to, if a use can say it; if that
+     * has been read since it was last set. */
+    bool is_read;
+    bool has_use;
+    warprsa_key_use use;
 } signature;
 
 static void freectx(void *ctx)
@@ -207,6 +220,7 @@ static int begin(signature *ours, const char *digest, void *key,
     ours->updated = false;
     EVP_MD_CTX_free(ours->hashing);
     ours->hashing = NULL;
+    ours->is_read = false;
     ERR_set_mark();
     result = begin_wrapped(ours, ours->wrapped, digest, params);
     if (result <= 0 && (digest != NULL || warprsa_params_name_digest(params))) {
@@ -222,6 +236,7 @@ static int set_params(signature *ours, const OSSL_PARAM params[])
     void *moved = NULL;
     int result = 0;
 
+    ours->is_read = false;
     ERR_set_mark();
     result = ours->functions->set_ctx_params(ours->wrapped, params);
     if (result <= 0 && warprsa_params_name_digest(params)) {
@@ -265,26 +280,107 @@ DIGEST_INIT(digest_verify_init)
 
 /* ---- signatures of references ---- */
 
-/* What a signature of `size` bytes of `hash` is to be of the vault: PSS, which
- * libcrypto would pad before it calls the RSA_METHOD. */
-static bool intend_pss(const signature *ours, const unsigned char *hash,
-                       size_t size, warprsa_intended_use *intended)
+/* What a reference's context is set to, in ours->use. False: the key is none,
+ * or no use can say it. */
+static bool has_use(signature *ours)
 {
-    intended->hash = hash;
-    return ours->key != NULL && warprsa_rsa_is_reference(ours->key) &&
-           warprsa_reference_signs_pss(ours->context,
-                                       ours->functions->get_ctx_params,
-                                       ours->wrapped, &intended->use) &&
-           size == intended->use.input_bytes;
+    if (ours->key == NULL || !warprsa_rsa_is_reference(ours->key))
+        return false;
+    if (!ours->is_read)
+        ours->has_use = warprsa_reference_signs(ours->context,
+                                                ours->functions->get_ctx_params,
+                                                ours->wrapped, &ours->use);
+    ours->is_read = true;
+    return ours->has_use;
 }
 
-static int sign_hash(const signature *ours, unsigned char *result,
-                     size_t *length, size_t size, const unsigned char *from,
-                     size_t from_length)
+/* Whether libcrypto would pad the reference's signature before it calls the
+ * RSA_METHOD. */
+static bool signs_pss(signature *ours)
+{
+    return has_use(ours) && ours->use.padding == WARPRSA_PADDING_PSS;
+}
+
+/* What a signature of `size` bytes of `hash` is to be of the vault. */
+static bool intend_pss(signature *ours, const unsigned char *hash, size_t size,
+                       warprsa_intended_use *intended)
+{
+    if (!signs_pss(ours) || size != ours->use.input_bytes)
+        return false;
+    *intended = (warprsa_intended_use){ours->use, hash};
+    return true;
+}
+
+static int sign_by_vault(const signature *ours, const warprsa_key_use *use,
+                         const uint8_t *input, unsigned char *result,
+                         size_t *length)
+{
+    const int count =
+        warprsa_reference_use(warprsa_rsa_of(ours->key), use, input, result);
+
+    if (count != RSA_size(ours->key))
+        return 0;
+    *length = (size_t)count;
+    return 1;
+}
+
+/* With PKCS #1 v1.5 padding. `info` begins with what stands before the hash. */
+static int sign_info(const signature *ours, uint8_t info[], size_t prefix,
+                     const unsigned char *hash, unsigned char *result,
+                     size_t *length)
+{
+    warprsa_key_use use = ours->use;
+
+    memcpy(info + prefix, hash, use.input_bytes);
+    use.input_bytes = (uint16_t)(use.input_bytes + prefix);
+    return sign_by_vault(ours, &use, info, result, length);
+}
+
+/* Whether the salt fits. A key for PSS alone may have a shortest one. */
+static bool is_plain_pss(const signature *ours)
+{
+    const warprsa_key_use *use = &ours->use;
+    const int salt = use->salt_bytes >= 0 ? use->salt_bytes : use->input_bytes;
+
+    return !RSA_test_flags(ours->key, RSA_FLAG_TYPE_RSASSAPSS) &&
+           use->input_bytes + salt + PSS_BYTES <= RSA_size(ours->key);
+}
+
+/* Signs without libcrypto, where that would find nothing wrong: it would pad
+ * what the vault pads, too. False: this is not such a case. */
+static bool sign_plain(signature *ours, unsigned char *result, size_t *length,
+                       size_t size, const unsigned char *from,
+                       size_t from_length, int *ok)
+{
+    uint8_t info[WARPRSA_DIGEST_INFO_MAX + EVP_MAX_MD_SIZE];
+    size_t prefix = 0;
+
+    if (result == NULL || ours->init != ours->functions->sign_init ||
+        !has_use(ours) || from_length != ours->use.input_bytes ||
+        size < (size_t)RSA_size(ours->key))
+        return false;
+    if (ours->use.padding == WARPRSA_PADDING_PKCS1) {
+        prefix = warprsa_digest_info_prefix(ours->use.digest, info);
+        if (prefix == 0 || prefix + from_length + RSA_PKCS1_PADDING_SIZE >
+                               (size_t)RSA_size(ours->key))
+            return false;
+        *ok = sign_info(ours, info, prefix, from, result, length);
+        return true;
+    }
+    if (!is_plain_pss(ours))
+        return false;
+    *ok = sign_by_vault(ours, &ours->use, from, result, length);
+    return true;
+}
+
+static int sign_hash(signature *ours, unsigned char *result, size_t *length,
+                     size_t size, const unsigned char *from, size_t from_length)
 {
     warprsa_intended_use intended;
     int ok = 0;
 
+    if (sign_plain(ours, result, length, size, from, from_length, &ok))
+        return ok;
     if (intend_pss(ours, from, from_length, &intended))
         warprsa_reference_intend(&intended);
     ok = ours->functions->sign(ours->wrapped, result, length, size, from,
@@ -297,16 +393,11 @@ static int sign_hash(const signature *ours, unsigned char *result,
 static bool hash_along(signature *ours, const unsigned char *data,
                        size_t length)
 {
-    warprsa_key_use use;
-
-    if (ours->key == NULL || !warprsa_rsa_is_reference(ours->key))
-        return true;
     if (ours->hashing == NULL) {
-        if (ours->updated || !warprsa_reference_signs_pss(
-                                 ours->context, ours->functions->get_ctx_params,
-                                 ours->wrapped, &use))
+        if (ours->updated || !signs_pss(ours))
             return true;
-        ours->hashing = warprsa_reference_hashing_new(ours->context, &use);
+        ours->hashing =
+            warprsa_reference_hashing_new(ours->context, &ours->use);
     }
     return ours->hashing != NULL &&
            EVP_DigestUpdate(ours->hashing, data, length);
@@ -371,7 +462,7 @@ static int sign_message(signature *ours, unsigned char *result, size_t *length,
 static int sign(void *ctx, unsigned char *result, size_t *length, size_t size,
                 const unsigned char *from, size_t from_length)
 {
-    const signature *ours = ctx;
+    signature *ours = ctx;
 
     if (ours == NULL)
         return 0;
