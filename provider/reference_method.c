@@ -114,11 +114,11 @@ static warprsa_key_use raw_use(warprsa_use_operation operation, int size)
 }
 
 /* The comparison need not be constant-time, since both numbers are public. */
-static bool is_below_modulus(const unsigned char *number, const RSA *rsa)
+bool warprsa_reference_is_below(const unsigned char *number, const RSA *rsa)
 {
-    const uint8_t *n = warprsa_rsa_of(rsa)->modulus;
+    const warprsa_rsa *ours = warprsa_rsa_of(rsa);
 
-    return memcmp(number, n, (size_t)RSA_size(rsa)) < 0;
+    return memcmp(number, ours->modulus, ours->reference->modulus_bytes) < 0;
 }
 
 bool warprsa_reference_number(uint8_t *number, int length,
@@ -130,7 +130,7 @@ bool warprsa_reference_number(uint8_t *number, int length,
         return false;
     memset(number, 0, (size_t)(size - length));
     memcpy(number + size - length, from, (size_t)length);
-    return is_below_modulus(number, rsa);
+    return warprsa_reference_is_below(number, rsa);
 }
 
 /* Signs a number, and lets the vault add no padding. */
@@ -167,7 +167,7 @@ int warprsa_reference_priv_enc(int length, const unsigned char *from,
         return sign_info(rsa, from, length, to);
     /* libcrypto finds what is wrong with other numbers. */
     if (padding == RSA_NO_PADDING && length == RSA_size(rsa) &&
-        is_below_modulus(from, rsa))
+        warprsa_reference_is_below(from, rsa))
         return sign_number(rsa, from, to);
     operation_of_mod_exp = WARPRSA_USE_SIGN;
     return RSA_meth_get_priv_enc(RSA_PKCS1_OpenSSL())(length, from, to, rsa,

@@ -105,9 +105,10 @@ static bool read_pss(const warprsa_context *context, warprsa_get_params_fn *get,
     return true;
 }
 
-static bool read_pkcs1(const warprsa_context *context,
+/* libcrypto signs a hash of a digest by PKCS #1 v1.5, and numbers of none. */
+static bool read_plain(const warprsa_context *context,
                        warprsa_get_params_fn *get, void *wrapped,
-                       warprsa_key_use *use)
+                       warprsa_use_padding padding, warprsa_key_use *use)
 {
     char digest[NAME_SIZE] = "";
     OSSL_PARAM params[] = {
@@ -118,10 +119,13 @@ static bool read_pkcs1(const warprsa_context *context,
 
     *use = (warprsa_key_use){
         .operation = WARPRSA_USE_SIGN,
-        .padding = WARPRSA_PADDING_PKCS1,
+        .padding = (uint8_t)padding,
     };
-    if (get(wrapped, params) <= 0 || digest[0] == '\0' ||
-        !set_digest(context, digest, &use->digest))
+    if (get(wrapped, params) <= 0)
+        return false;
+    if (padding == WARPRSA_PADDING_NONE)
+        return digest[0] == '\0';
+    if (digest[0] == '\0' || !set_digest(context, digest, &use->digest))
         return false;
     use->input_bytes = (uint16_t)warprsa_use_digest_bytes(use->digest);
     return true;
@@ -135,8 +139,11 @@ bool warprsa_reference_signs(const warprsa_context *context,
 
     ERR_set_mark();
     switch (pad_mode(get, wrapped)) {
+    case RSA_NO_PADDING:
+        ok = read_plain(context, get, wrapped, WARPRSA_PADDING_NONE, use);
+        break;
     case RSA_PKCS1_PADDING:
-        ok = read_pkcs1(context, get, wrapped, use);
+        ok = read_plain(context, get, wrapped, WARPRSA_PADDING_PKCS1, use);
         break;
     case RSA_PKCS1_PSS_PADDING:
         ok = read_pss(context, get, wrapped, use);

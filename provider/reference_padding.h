@@ -15,9 +15,9 @@
 
 /*
  * Fills in what a context of the default provider does: SIGN PKCS1 or PSS of a
- * hash, whose length is in input_bytes; DECRYPT OAEP or TLS. `get` is its
- * get_ctx_params(). False: it pads otherwise, or by a digest that no use can
- * name, or by none. Leaves no error. One thread.
+ * hash, whose length is in input_bytes; SIGN NONE of a number, where that is 0;
+ * DECRYPT OAEP or TLS. `get` is its get_ctx_params(). False: it pads otherwise,
+ * or by a digest that no use can name, or by none. Leaves no error. One thread.
  */
 bool warprsa_reference_signs(const warprsa_context *context,
                              warprsa_get_params_fn *get, void *wrapped,

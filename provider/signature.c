@@ -290,6 +290,9 @@ static bool has_use(signature *ours)
         ours->has_use = warprsa_reference_signs(ours->context,
                                                 ours->functions->get_ctx_params,
                                                 ours->wrapped, &ours->use);
+    if (ours->has_use && ours->use.padding == WARPRSA_PADDING_NONE)
+        ours->use.input_bytes =
+            (uint16_t)warprsa_rsa_of(ours->key)->reference->modulus_bytes;
     ours->is_read = true;
     return ours->has_use;
 }
@@ -315,62 +318,61 @@ static int sign_by_vault(const signature *ours, const warprsa_key_use *use,
                          const uint8_t *input, unsigned char *result,
                          size_t *length)
 {
-    const int count =
-        warprsa_reference_use(warprsa_rsa_of(ours->key), use, input, result);
+    warprsa_rsa *rsa = warprsa_rsa_of(ours->key);
+    const int count = warprsa_reference_use(rsa, use, input, result);
 
-    if (count != RSA_size(ours->key))
+    if (count != (int)rsa->reference->modulus_bytes)
         return 0;
     *length = (size_t)count;
     return 1;
 }
 
-/* With PKCS #1 v1.5 padding. `info` begins with what stands before the hash. */
-static int sign_info(const signature *ours, uint8_t info[], size_t prefix,
-                     const unsigned char *hash, unsigned char *result,
-                     size_t *length)
+/* A hash with PKCS #1 v1.5 padding. */
+static int sign_info(const signature *ours, const unsigned char *hash,
+                     unsigned char *result, size_t *length)
 {
+    uint8_t info[WARPRSA_DIGEST_INFO_MAX + EVP_MAX_MD_SIZE];
     warprsa_key_use use = ours->use;
+    const size_t prefix = warprsa_digest_info_prefix(use.digest, info);
 
     memcpy(info + prefix, hash, use.input_bytes);
     use.input_bytes = (uint16_t)(use.input_bytes + prefix);
     return sign_by_vault(ours, &use, info, result, length);
 }
 
-/* Whether the salt fits. A key for PSS alone may have a shortest one. */
-static bool is_plain_pss(const signature *ours)
+/* Whether libcrypto would find nothing wrong with a signature before it calls
+ * the RSA_METHOD. Then it need not pad what the vault pads. A key for PSS alone
+ * may have a shortest salt. */
+static bool is_plain(const signature *ours, const unsigned char *from)
 {
     const warprsa_key_use *use = &ours->use;
+    const int size = (int)warprsa_rsa_of(ours->key)->reference->modulus_bytes;
     const int salt = use->salt_bytes >= 0 ? use->salt_bytes : use->input_bytes;
+    uint8_t prefix[WARPRSA_DIGEST_INFO_MAX];
 
-    return !RSA_test_flags(ours->key, RSA_FLAG_TYPE_RSASSAPSS) &&
-           use->input_bytes + salt + PSS_BYTES <= RSA_size(ours->key);
+    switch (use->padding) {
+    case WARPRSA_PADDING_NONE:
+        return warprsa_reference_is_below(from, ours->key);
+    case WARPRSA_PADDING_PKCS1:
+        return warprsa_digest_info_prefix(use->digest, prefix) != 0 &&
+               (int)sizeof(prefix) + use->input_bytes +
+                       RSA_PKCS1_PADDING_SIZE <=
+                   size;
+    default:
+        return !RSA_test_flags(ours->key, RSA_FLAG_TYPE_RSASSAPSS) &&
+               use->input_bytes + salt + PSS_BYTES <= size;
+    }
 }
 
-/* Signs without libcrypto, where that would find nothing wrong: it would pad
- * what the vault pads, too. False: this is not such a case. */
-static bool sign_plain(signature *ours, unsigned char *result, size_t *length,
-                       size_t size, const unsigned char *from,
-                       size_t from_length, int *ok)
+/* Whether `from` can be signed without libcrypto. A context that was begun for
+ * messages gets a message here. */
+static bool can_sign(signature *ours, const unsigned char *result, size_t size,
+                     const unsigned char *from, size_t from_length)
 {
-    uint8_t info[WARPRSA_DIGEST_INFO_MAX + EVP_MAX_MD_SIZE];
-    size_t prefix = 0;
-
-    if (result == NULL || ours->init != ours->functions->sign_init ||
-        !has_use(ours) || from_length != ours->use.input_bytes ||
-        size < (size_t)RSA_size(ours->key))
-        return false;
-    if (ours->use.padding == WARPRSA_PADDING_PKCS1) {
-        prefix = warprsa_digest_info_prefix(ours->use.digest, info);
-        if (prefix == 0 || prefix + from_length + RSA_PKCS1_PADDING_SIZE >
-                               (size_t)RSA_size(ours->key))
-            return false;
-        *ok = sign_info(ours, info, prefix, from, result, length);
-        return true;
-    }
-    if (!is_plain_pss(ours))
-        return false;
-    *ok = sign_by_vault(ours, &ours->use, from, result, length);
-    return true;
+    return result != NULL && ours->init == ours->functions->sign_init &&
+           has_use(ours) && from_length == ours->use.input_bytes &&
+           size >= warprsa_rsa_of(ours->key)->reference->modulus_bytes &&
+           is_plain(ours, from);
 }
 
 static int sign_hash(signature *ours, unsigned char *result, size_t *length,
@@ -379,8 +381,10 @@ static int sign_hash(signature *ours, unsigned char *result, size_t *length,
     warprsa_intended_use intended;
     int ok = 0;
 
-    if (sign_plain(ours, result, length, size, from, from_length, &ok))
-        return ok;
+    if (can_sign(ours, result, size, from, from_length))
+        return ours->use.padding == WARPRSA_PADDING_PKCS1
+                   ? sign_info(ours, from, result, length)
+                   : sign_by_vault(ours, &ours->use, from, result, length);
     if (intend_pss(ours, from, from_length, &intended))
         warprsa_reference_intend(&intended);
     ok = ours->functions->sign(ours->wrapped, result, length, size, from,

@@ -17,6 +17,7 @@
 
 /* A library context that has no digest at all. */
 static warprsa_context context;
+static OSSL_PROVIDER *none;
 
 /* The settings of the context that is asked. */
 typedef struct settings {
@@ -95,19 +96,25 @@ TEST(paddings)
     assert_int_equal(use.salt_bytes, WARPRSA_SALT_DIGEST);
     assert_true(signs(RSA_PKCS1_PSS_PADDING, "SHA256", "SHA1", &use));
     assert_int_equal(use.mgf1_digest, WARPRSA_DIGEST_SHA1);
+    assert_true(signs(RSA_NO_PADDING, "", "", &use));
+    assert_int_equal(use.padding, WARPRSA_PADDING_NONE);
+    assert_int_equal(use.input_bytes, 0);
     assert_false(signs(RSA_NO_PADDING, "SHA256", "", &use));
+    assert_false(signs(RSA_X931_PADDING, "SHA256", "", &use));
 }
 
 static int begin_all(void **state)
 {
     (void)state;
     context.libctx = OSSL_LIB_CTX_new();
-    return OSSL_PROVIDER_load(context.libctx, "null") == NULL;
+    none = OSSL_PROVIDER_load(context.libctx, "null");
+    return none == NULL;
 }
 
 static int end_all(void **state)
 {
     (void)state;
+    OSSL_PROVIDER_unload(none);
     OSSL_LIB_CTX_free(context.libctx);
     return 0;
 }
