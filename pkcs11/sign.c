@@ -7,7 +7,7 @@
 
 #include <openssl/crypto.h>
 
-#include "pkcs11/digest_info.h"
+#include "batching/vault/wire/digest_info.h"
 #include "pkcs11/key_operation.h"
 #include "pkcs11/token_use.h"
 

@@ -90,9 +90,13 @@ bool warprsa_rsa_attach(warprsa_context *context, unsigned type, RSA *rsa,
 bool warprsa_rsa_set_reference(RSA *rsa, const warprsa_key_reference *from)
 {
     warprsa_rsa *ours = warprsa_rsa_of(rsa);
+    const int size = RSA_size(rsa);
 
     ours->reference = OPENSSL_memdup(from, sizeof(*from));
-    if (ours->reference == NULL)
+    OPENSSL_free(ours->modulus);
+    ours->modulus = OPENSSL_malloc((size_t)size);
+    if (ours->reference == NULL || ours->modulus == NULL ||
+        BN_bn2binpad(RSA_get0_n(rsa), ours->modulus, size) != size)
         return false;
     RSA_set_flags(rsa, RSA_FLAG_EXT_PKEY | RSA_FLAG_NO_BLINDING);
     return true;

@@ -49,9 +49,10 @@ typedef struct warprsa_rsa {
     unsigned type;                    /* index of its keymgmt */
     int size_class;                   /* -1: the engines can't take it */
     bool uses_mod_exp; /* libcrypto calls the method's mod_exp for it */
-    /* RSA_size() bytes of n, big-endian. Each signature with PSS is compared
-     * with it. To write the BIGNUM as bytes each time takes 6,000 instructions
-     * for RSA-2048. NULL: the key has no size class, or there was no memory. */
+    /* RSA_size() bytes of n, big-endian. Each number without padding is
+     * compared with it. To write the BIGNUM as bytes each time takes 6,000
+     * instructions for RSA-2048. NULL: there was no memory, or the key has no
+     * size class and is no reference. */
     uint8_t *modulus;
     _Atomic(warprsa_key_handle *) handle;
     _Atomic(BN_BLINDING *) blindings[WARPRSA_BLINDINGS]; /* idle ones */

@@ -16,6 +16,7 @@
 #include <openssl/objects.h>
 #include <openssl/x509.h>
 
+#include "batching/vault/wire/digest_info.h"
 #include "provider/reference_use.h"
 
 enum {
@@ -56,9 +57,8 @@ static uint8_t digest_by_nid(int nid)
     return number < 0 ? WARPRSA_DIGEST_NONE : (uint8_t)number;
 }
 
-/* The digest whose DigestInfo is signed; NONE: it is no DigestInfo, and not
- * MD5 and SHA-1 after each other. */
-static uint8_t digest_signed(const unsigned char *from, int length)
+/* The same, of a DigestInfo that is encoded as libcrypto does not. */
+static uint8_t digest_parsed(const unsigned char *from, int length)
 {
     const unsigned char *at = from;
     const X509_ALGOR *algorithm = NULL;
@@ -75,6 +75,17 @@ static uint8_t digest_signed(const unsigned char *from, int length)
     }
     X509_SIG_free(info);
     ERR_pop_to_mark();
+    return digest;
+}
+
+/* The digest whose DigestInfo is signed; NONE: it is no DigestInfo, and not
+ * MD5 and SHA-1 after each other. */
+static uint8_t digest_signed(const unsigned char *from, int length)
+{
+    uint8_t digest = (uint8_t)warprsa_digest_info_of(from, (size_t)length);
+
+    if (digest == WARPRSA_DIGEST_NONE)
+        digest = digest_parsed(from, length);
     if (digest == WARPRSA_DIGEST_NONE &&
         length == (int)warprsa_use_digest_bytes(WARPRSA_DIGEST_MD5_SHA1))
         digest = WARPRSA_DIGEST_MD5_SHA1;
@@ -102,43 +113,65 @@ static warprsa_key_use raw_use(warprsa_use_operation operation, int size)
     };
 }
 
+/* The comparison need not be constant-time, since both numbers are public. */
+bool warprsa_reference_is_below(const unsigned char *number, const RSA *rsa)
+{
+    const warprsa_rsa *ours = warprsa_rsa_of(rsa);
+
+    return memcmp(number, ours->modulus, ours->reference->modulus_bytes) < 0;
+}
+
+bool warprsa_reference_number(uint8_t *number, int length,
+                              const unsigned char *from, const RSA *rsa)
+{
+    const int size = RSA_size(rsa);
+
+    if (length < 1 || length > size || size > WARPRSA_VAULT_MODULUS_BYTES_MAX)
+        return false;
+    memset(number, 0, (size_t)(size - length));
+    memcpy(number + size - length, from, (size_t)length);
+    return warprsa_reference_is_below(number, rsa);
+}
+
+/* Signs a number, and lets the vault add no padding. */
+static int sign_number(RSA *rsa, const unsigned char *from, unsigned char *to)
+{
+    const warprsa_key_use use = raw_use(WARPRSA_USE_SIGN, RSA_size(rsa));
+
+    return sign(rsa, &use, from, to);
+}
+
+/* Signs with PKCS #1 v1.5 padding. */
+static int sign_info(RSA *rsa, const unsigned char *from, int length,
+                     unsigned char *to)
+{
+    const warprsa_key_use use = {
+        .operation = WARPRSA_USE_SIGN,
+        .padding = WARPRSA_PADDING_PKCS1,
+        .digest = digest_signed(from, length),
+        .input_bytes = (uint16_t)length,
+    };
+
+    return sign(rsa, &use, from, to);
+}
+
 int warprsa_reference_priv_enc(int length, const unsigned char *from,
                                unsigned char *to, RSA *rsa, int padding)
 {
     const warprsa_intended_use *intended = take_intended();
-    const warprsa_key_use pkcs1 = {
-        .operation = WARPRSA_USE_SIGN,
-        .padding = WARPRSA_PADDING_PKCS1,
-        .input_bytes = (uint16_t)length,
-    };
 
     if (padding == RSA_NO_PADDING && intended != NULL)
         return sign(rsa, &intended->use, intended->hash, to);
     if (padding == RSA_PKCS1_PADDING && length >= 0 &&
-        length <= RSA_size(rsa) - RSA_PKCS1_PADDING_SIZE) {
-        warprsa_key_use use = pkcs1;
-
-        use.digest = digest_signed(from, length);
-        return sign(rsa, &use, from, to);
-    }
+        length <= RSA_size(rsa) - RSA_PKCS1_PADDING_SIZE)
+        return sign_info(rsa, from, length, to);
+    /* libcrypto finds what is wrong with other numbers. */
+    if (padding == RSA_NO_PADDING && length == RSA_size(rsa) &&
+        warprsa_reference_is_below(from, rsa))
+        return sign_number(rsa, from, to);
     operation_of_mod_exp = WARPRSA_USE_SIGN;
     return RSA_meth_get_priv_enc(RSA_PKCS1_OpenSSL())(length, from, to, rsa,
                                                       padding);
-}
-
-/* The comparison need not be constant-time, since both numbers are public. */
-bool warprsa_reference_number(uint8_t *number, int length,
-                              const unsigned char *from, const RSA *rsa)
-{
-    uint8_t n[WARPRSA_VAULT_MODULUS_BYTES_MAX];
-    const int size = RSA_size(rsa);
-
-    if (length < 1 || length > size || size > (int)sizeof(n) ||
-        BN_bn2binpad(RSA_get0_n(rsa), n, size) != size)
-        return false;
-    memset(number, 0, (size_t)(size - length));
-    memcpy(number + size - length, from, (size_t)length);
-    return memcmp(number, n, (size_t)size) < 0;
 }
 
 /* Removes the padding from a number if the vault has not. */

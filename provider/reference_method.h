@@ -29,6 +29,9 @@ void warprsa_reference_intend(const warprsa_intended_use *intended);
 bool warprsa_reference_number(uint8_t *number, int length,
                               const unsigned char *from, const RSA *rsa);
 
+/* Whether a number as long as the modulus of a reference is below it. */
+bool warprsa_reference_is_below(const unsigned char *number, const RSA *rsa);
+
 /* As RSA_private_encrypt(3), RSA_private_decrypt(3), and the mod_exp of a
  * method, for a key that is a reference. Any thread. */
 int warprsa_reference_priv_enc(int length, const unsigned char *from,

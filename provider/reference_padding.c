@@ -21,16 +21,15 @@ enum {
  * the like. -1: it is another name. */
 static int digest_by_word(const char *name)
 {
+    static const char sha2[] = "sha2-";
     char word[NAME_SIZE];
     size_t length = 0;
 
     for (const char *at = name; *at != '\0'; at++) {
-        if (length == 4 && at == name + 4 && memcmp(word, "sha2", 4) == 0) {
-            length = 3;
-            if (*at == '-')
-                continue;
-        }
         word[length++] = *at == '/' ? '-' : (char)tolower((unsigned char)*at);
+        if (length == strlen(sha2) && at == name + length - 1 &&
+            memcmp(word, sha2, length) == 0)
+            length = strlen("sha");
     }
     return warprsa_use_digest_named(word, length);
 }
@@ -106,15 +105,52 @@ static bool read_pss(const warprsa_context *context, warprsa_get_params_fn *get,
     return true;
 }
 
-bool warprsa_reference_signs_pss(const warprsa_context *context,
-                                 warprsa_get_params_fn *get, void *wrapped,
-                                 warprsa_key_use *use)
+/* libcrypto signs a hash of a digest by PKCS #1 v1.5, and numbers of none. */
+static bool read_plain(const warprsa_context *context,
+                       warprsa_get_params_fn *get, void *wrapped,
+                       warprsa_use_padding padding, warprsa_key_use *use)
+{
+    char digest[NAME_SIZE] = "";
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_SIGNATURE_PARAM_DIGEST, digest,
+                                         sizeof(digest)),
+        OSSL_PARAM_construct_end(),
+    };
+
+    *use = (warprsa_key_use){
+        .operation = WARPRSA_USE_SIGN,
+        .padding = (uint8_t)padding,
+    };
+    if (get(wrapped, params) <= 0)
+        return false;
+    if (padding == WARPRSA_PADDING_NONE)
+        return digest[0] == '\0';
+    if (digest[0] == '\0' || !set_digest(context, digest, &use->digest))
+        return false;
+    use->input_bytes = (uint16_t)warprsa_use_digest_bytes(use->digest);
+    return true;
+}
+
+bool warprsa_reference_signs(const warprsa_context *context,
+                             warprsa_get_params_fn *get, void *wrapped,
+                             warprsa_key_use *use)
 {
     bool ok = false;
 
     ERR_set_mark();
-    ok = pad_mode(get, wrapped) == RSA_PKCS1_PSS_PADDING &&
-         read_pss(context, get, wrapped, use);
+    switch (pad_mode(get, wrapped)) {
+    case RSA_NO_PADDING:
+        ok = read_plain(context, get, wrapped, WARPRSA_PADDING_NONE, use);
+        break;
+    case RSA_PKCS1_PADDING:
+        ok = read_plain(context, get, wrapped, WARPRSA_PADDING_PKCS1, use);
+        break;
+    case RSA_PKCS1_PSS_PADDING:
+        ok = read_pss(context, get, wrapped, use);
+        break;
+    default:
+        break;
+    }
     ERR_pop_to_mark();
     return ok;
 }

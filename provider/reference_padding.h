@@ -14,13 +14,14 @@
 #include "provider/callers_context.h"
 
 /*
- * Fills in what a context of the default provider does: SIGN PSS; DECRYPT OAEP
- * or TLS. `get` is its get_ctx_params(). False: it pads otherwise, or by a
- * digest that no use can name. Leaves no error. One thread.
+ * Fills in what a context of the default provider does: SIGN PKCS1 or PSS of a
+ * hash, whose length is in input_bytes; SIGN NONE of a number, where that is 0;
+ * DECRYPT OAEP or TLS. `get` is its get_ctx_params(). False: it pads otherwise,
+ * or by a digest that no use can name, or by none. Leaves no error. One thread.
  */
-bool warprsa_reference_signs_pss(const warprsa_context *context,
-                                 warprsa_get_params_fn *get, void *wrapped,
-                                 warprsa_key_use *use);
+bool warprsa_reference_signs(const warprsa_context *context,
+                             warprsa_get_params_fn *get, void *wrapped,
+                             warprsa_key_use *use);
 bool warprsa_reference_removes_padding(const warprsa_context *context,
                                        warprsa_get_params_fn *get,
                                        void *wrapped, warprsa_key_use *use);

@@ -13,11 +13,19 @@
 #include <openssl/err.h>
 #include <openssl/params.h>
 
+#include "batching/vault/wire/digest_info.h"
 #include "provider/callers_context.h"
 #include "provider/forwarding.h"
 #include "provider/key.h"
 #include "provider/reference_method.h"
 #include "provider/reference_padding.h"
+#include "provider/reference_use.h"
+
+enum {
+    /* EMSA-PSS (RFC 8017, 9.1.1) has two bytes besides hash and salt, and one
+     * less than the modulus where that has a bit more than its bytes. */
+    PSS_BYTES = 3,
+};
 
 typedef OSSL_FUNC_signature_sign_init_fn init_fn;
 typedef OSSL_FUNC_signature_digest_sign_init_fn digest_init_fn;
@@ -37,6 +45,11 @@ typedef struct signature {
     /* Of a reference: the message's hash, for a vault that pads PSS. NULL: it
      * is not needed, or nothing has been hashed yet. */
     EVP_MD_CTX *hashing;
+    /* Of a reference: what `wrapped` is set to, if a use can say it; if that
+     * has been read since it was last set. */
+    bool is_read;
+    bool has_use;
+    warprsa_key_use use;
 } signature;
 
 static void freectx(void *ctx)
@@ -207,6 +220,7 @@ static int begin(signature *ours, const char *digest, void *key,
     ours->updated = false;
     EVP_MD_CTX_free(ours->hashing);
     ours->hashing = NULL;
+    ours->is_read = false;
     ERR_set_mark();
     result = begin_wrapped(ours, ours->wrapped, digest, params);
     if (result <= 0 && (digest != NULL || warprsa_params_name_digest(params))) {
@@ -222,6 +236,7 @@ static int set_params(signature *ours, const OSSL_PARAM params[])
     void *moved = NULL;
     int result = 0;
 
+    ours->is_read = false;
     ERR_set_mark();
     result = ours->functions->set_ctx_params(ours->wrapped, params);
     if (result <= 0 && warprsa_params_name_digest(params)) {
@@ -265,26 +280,111 @@ DIGEST_INIT(digest_verify_init)
 
 /* ---- signatures of references ---- */
 
-/* What a signature of `size` bytes of `hash` is to be of the vault: PSS, which
- * libcrypto would pad before it calls the RSA_METHOD. */
-static bool intend_pss(const signature *ours, const unsigned char *hash,
-                       size_t size, warprsa_intended_use *intended)
+/* What a reference's context is set to, in ours->use. False: the key is none,
+ * or no use can say it. */
+static bool has_use(signature *ours)
 {
-    intended->hash = hash;
-    return ours->key != NULL && warprsa_rsa_is_reference(ours->key) &&
-           warprsa_reference_signs_pss(ours->context,
-                                       ours->functions->get_ctx_params,
-                                       ours->wrapped, &intended->use) &&
-           size == intended->use.input_bytes;
+    if (ours->key == NULL || !warprsa_rsa_is_reference(ours->key))
+        return false;
+    if (!ours->is_read)
+        ours->has_use = warprsa_reference_signs(ours->context,
+                                                ours->functions->get_ctx_params,
+                                                ours->wrapped, &ours->use);
+    if (ours->has_use && ours->use.padding == WARPRSA_PADDING_NONE)
+        ours->use.input_bytes =
+            (uint16_t)warprsa_rsa_of(ours->key)->reference->modulus_bytes;
+    ours->is_read = true;
+    return ours->has_use;
 }
 
-static int sign_hash(const signature *ours, unsigned char *result,
-                     size_t *length, size_t size, const unsigned char *from,
-                     size_t from_length)
+/* Whether libcrypto would pad the reference's signature before it calls the
+ * RSA_METHOD. */
+static bool signs_pss(signature *ours)
+{
+    return has_use(ours) && ours->use.padding == WARPRSA_PADDING_PSS;
+}
+
+/* What a signature of `size` bytes of `hash` is to be of the vault. */
+static bool intend_pss(signature *ours, const unsigned char *hash, size_t size,
+                       warprsa_intended_use *intended)
+{
+    if (!signs_pss(ours) || size != ours->use.input_bytes)
+        return false;
+    *intended = (warprsa_intended_use){ours->use, hash};
+    return true;
+}
+
+static int sign_by_vault(const signature *ours, const warprsa_key_use *use,
+                         const uint8_t *input, unsigned char *result,
+                         size_t *length)
+{
+    warprsa_rsa *rsa = warprsa_rsa_of(ours->key);
+    const int count = warprsa_reference_use(rsa, use, input, result);
+
+    if (count != (int)rsa->reference->modulus_bytes)
+        return 0;
+    *length = (size_t)count;
+    return 1;
+}
+
+/* A hash with PKCS #1 v1.5 padding. */
+static int sign_info(const signature *ours, const unsigned char *hash,
+                     unsigned char *result, size_t *length)
+{
+    uint8_t info[WARPRSA_DIGEST_INFO_MAX + EVP_MAX_MD_SIZE];
+    warprsa_key_use use = ours->use;
+    const size_t prefix = warprsa_digest_info_prefix(use.digest, info);
+
+    memcpy(info + prefix, hash, use.input_bytes);
+    use.input_bytes = (uint16_t)(use.input_bytes + prefix);
+    return sign_by_vault(ours, &use, info, result, length);
+}
+
+/* Whether libcrypto would find nothing wrong with a signature before it calls
+ * the RSA_METHOD. Then it need not pad what the vault pads. A key for PSS alone
+ * may have a shortest salt. */
+static bool is_plain(const signature *ours, const unsigned char *from)
+{
+    const warprsa_key_use *use = &ours->use;
+    const int size = (int)warprsa_rsa_of(ours->key)->reference->modulus_bytes;
+    const int salt = use->salt_bytes >= 0 ? use->salt_bytes : use->input_bytes;
+    uint8_t prefix[WARPRSA_DIGEST_INFO_MAX];
+
+    switch (use->padding) {
+    case WARPRSA_PADDING_NONE:
+        return warprsa_reference_is_below(from, ours->key);
+    case WARPRSA_PADDING_PKCS1:
+        return warprsa_digest_info_prefix(use->digest, prefix) != 0 &&
+               (int)sizeof(prefix) + use->input_bytes +
+                       RSA_PKCS1_PADDING_SIZE <=
+                   size;
+    default:
+        return !RSA_test_flags(ours->key, RSA_FLAG_TYPE_RSASSAPSS) &&
+               use->input_bytes + salt + PSS_BYTES <= size;
+    }
+}
+
+/* Whether `from` can be signed without libcrypto. A context that was begun for
+ * messages gets a message here. */
+static bool can_sign(signature *ours, const unsigned char *result, size_t size,
+                     const unsigned char *from, size_t from_length)
+{
+    return result != NULL && ours->init == ours->functions->sign_init &&
+           has_use(ours) && from_length == ours->use.input_bytes &&
+           size >= warprsa_rsa_of(ours->key)->reference->modulus_bytes &&
+           is_plain(ours, from);
+}
+
+static int sign_hash(signature *ours, unsigned char *result, size_t *length,
+                     size_t size, const unsigned char *from, size_t from_length)
 {
     warprsa_intended_use intended;
     int ok = 0;
 
+    if (can_sign(ours, result, size, from, from_length))
+        return ours->use.padding == WARPRSA_PADDING_PKCS1
+                   ? sign_info(ours, from, result, length)
+                   : sign_by_vault(ours, &ours->use, from, result, length);
     if (intend_pss(ours, from, from_length, &intended))
         warprsa_reference_intend(&intended);
     ok = ours->functions->sign(ours->wrapped, result, length, size, from,
@@ -297,16 +397,11 @@ static int sign_hash(const signature *ours, unsigned char *result,
 static bool hash_along(signature *ours, const unsigned char *data,
                        size_t length)
 {
-    warprsa_key_use use;
-
-    if (ours->key == NULL || !warprsa_rsa_is_reference(ours->key))
-        return true;
     if (ours->hashing == NULL) {
-        if (ours->updated || !warprsa_reference_signs_pss(
-                                 ours->context, ours->functions->get_ctx_params,
-                                 ours->wrapped, &use))
+        if (ours->updated || !signs_pss(ours))
             return true;
-        ours->hashing = warprsa_reference_hashing_new(ours->context, &use);
+        ours->hashing =
+            warprsa_reference_hashing_new(ours->context, &ours->use);
     }
     return ours->hashing != NULL &&
            EVP_DigestUpdate(ours->hashing, data, length);
@@ -371,7 +466,7 @@ static int sign_message(signature *ours, unsigned char *result, size_t *length,
 static int sign(void *ctx, unsigned char *result, size_t *length, size_t size,
                 const unsigned char *from, size_t from_length)
 {
-    const signature *ours = ctx;
+    signature *ours = ctx;
 
     if (ours == NULL)
         return 0;

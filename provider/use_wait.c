@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The descriptors of a wait ctx for uses, and pausing; see use_wait.h. The one
- * that the program gets is an epoll instance, which has the notifier and a
- * timer in it.
+ * that the program gets is an epoll instance, which has the notifier in it, and
+ * what use_watch.c adds when the job's time has come.
  */
 #include "provider/use_wait.h"
 
@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 
 #include <openssl/async.h>
 #include <openssl/err.h>
@@ -26,10 +25,10 @@
 /* One per wait ctx, from its first use to its end. */
 struct warprsa_use_wait {
     unsigned generation;     /* warprsa_fork_generation() when it was made */
-    int fd;                  /* a marked one */
-    warprsa_watched watched; /* with the timer */
-    bool fresh;              /* the wait ctx got its descriptor for this use */
-    bool there;              /* are_there() has found so, a moment ago */
+    warprsa_watched watched; /* with the descriptor */
+    bool enlisted;
+    bool fresh; /* the wait ctx got its descriptor for this use */
+    bool there; /* are_there() has found so, a moment ago */
     bool has_notifier;
     bool is_watched; /* the notifier is in the epoll instance */
     bool owes; /* the notifier has yet to tell of a use, maybe an old one */
@@ -46,29 +45,30 @@ static bool is_mine(const warprsa_use_wait *wait)
     return wait->generation == warprsa_fork_generation();
 }
 
-/* Whether the program has left us the timer and the notifier. Programs that
- * close what they did not open close all numbers from one on, as closefrom()
- * does. So if the higher number is there, the lower one is, too. */
+/* Whether the program has left us our descriptors. Programs that close what
+ * they did not open close all numbers from one on, as closefrom() does. So if
+ * the higher number is there, the lower one is, too. */
 static bool are_there(const warprsa_use_wait *wait)
 {
     const int notifier = wait->has_notifier ? wait->notifier.fd.fd : -1;
 
     return warprsa_marked_fd_is_there(
-        notifier > wait->watched.timer ? notifier : wait->watched.timer);
+        notifier > wait->watched.fd ? notifier : wait->watched.fd);
 }
 
 static bool watch(const warprsa_use_wait *wait, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
-    return epoll_ctl(wait->fd, EPOLL_CTL_ADD, fd, &event) == 0;
+    return epoll_ctl(wait->watched.fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 static void unwatch_notifier(warprsa_use_wait *wait)
 {
-    if (wait->is_watched && warprsa_marked_fd_is_there(wait->fd) &&
+    if (wait->is_watched && warprsa_marked_fd_is_there(wait->watched.fd) &&
         warprsa_own_fd_is_there(&wait->notifier.fd))
-        (void)epoll_ctl(wait->fd, EPOLL_CTL_DEL, wait->notifier.fd.fd, NULL);
+        (void)epoll_ctl(wait->watched.fd, EPOLL_CTL_DEL, wait->notifier.fd.fd,
+                        NULL);
     wait->is_watched = false;
 }
 
@@ -89,9 +89,10 @@ static void drop_notifier(warprsa_use_wait *wait)
 
 static void wait_free(warprsa_use_wait *wait)
 {
+    if (wait->enlisted)
+        warprsa_use_watch_leave(&wait->watched);
     drop_notifier(wait);
-    warprsa_marked_fd_close(wait->watched.timer);
-    warprsa_marked_fd_close(wait->fd);
+    warprsa_marked_fd_close(wait->watched.fd);
     free(wait);
 }
 
@@ -102,10 +103,8 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
     warprsa_use_wait *wait = custom;
 
     (void)wait_ctx, (void)key, (void)fd;
-    if (is_mine(wait) && atomic_load(&wait->waiting)) {
-        warprsa_use_watch_remove(&wait->watched);
+    if (is_mine(wait) && atomic_load(&wait->waiting))
         warprsa_jobs_left_note();
-    }
     wait_free(wait);
     warprsa_cancellation_restore(cancellation);
 }
@@ -117,13 +116,12 @@ static warprsa_use_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx)
     if (wait == NULL)
         return NULL;
     wait->generation = warprsa_fork_generation();
-    wait->fd = warprsa_marked_fd_take(epoll_create1(EPOLL_CLOEXEC));
-    wait->watched.timer = warprsa_marked_fd_take(
-        timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-    if (wait->fd >= 0 && wait->watched.timer >= 0 &&
-        watch(wait, wait->watched.timer) &&
-        ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->fd, wait,
-                                   wait_ctx_gone))
+    wait->watched.fd = warprsa_marked_fd_take(epoll_create1(EPOLL_CLOEXEC));
+    wait->enlisted =
+        wait->watched.fd >= 0 && warprsa_use_watch_enlist(&wait->watched);
+    if (wait->enlisted &&
+        ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->watched.fd,
+                                   wait, wait_ctx_gone))
         return wait;
     wait_free(wait);
     return NULL;
@@ -150,8 +148,7 @@ static bool is_usable(const warprsa_use_wait *wait, ASYNC_WAIT_CTX *wait_ctx)
     ASYNC_callback_fn callback = NULL;
     void *arg = NULL;
 
-    return is_mine(wait) && warprsa_marked_fd_is_there(wait->fd) &&
-           are_there(wait) &&
+    return is_mine(wait) && are_there(wait) &&
            (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &callback, &arg) ||
             callback == NULL);
 }
@@ -237,16 +234,17 @@ void warprsa_use_wait_pause(warprsa_use_wait *wait,
     /* A notifier may end a moment before its connection does. */
     if (use->is_submitted && use->by_notifier && wait->has_notifier) {
         wait->owes = true;
-        warprsa_use_watch_add(&wait->watched, client, use->wake_ns,
-                              use->until_ns);
+        warprsa_use_watch_begin(&wait->watched, client, use->wake_ns,
+                                use->until_ns);
     } else {
-        warprsa_use_watch_alone(&wait->watched, use->wake_ns);
+        warprsa_use_watch_begin(&wait->watched, client, UINT64_MAX,
+                                use->wake_ns);
     }
     warprsa_cancellation_restore(cancellation);
     warprsa_async_pause(&wait->pauses);
     cancellation = warprsa_cancellation_off(); /* maybe another thread */
     if (is_mine(wait)) {
-        warprsa_use_watch_remove(&wait->watched);
+        warprsa_use_watch_end(&wait->watched);
         wait->there = are_there(wait);
         empty(wait);
     }

@@ -1,141 +1,264 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The jobs that wait for notifiers, and their watcher; see use_watch.h.
+ * The watcher of the jobs that wait for uses of vault keys; see use_watch.h. It
+ * makes the epoll instance of a job readable by adding a descriptor to it that
+ * always is. A job without the watcher has a timer in its epoll instance.
  */
 #include "provider/use_watch.h"
 
 #include <pthread.h>
-#include <stddef.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
 #include "batching/base/clock.h"
+#include "batching/base/create_thread.h"
+#include "batching/base/futex.h"
 #include "batching/base/own_fd.h"
 
-/* Between two looks at a daemon. */
-static const uint64_t LOOK_NS = 250 * WARPRSA_NS_PER_MS;
+enum {
+    /* Values of due_ns that are no time. */
+    ASLEEP = 0,
+    RESUMED = 1,
+    TICK_MS = 100, /* between two turns, while jobs wait */
+    LINGER_MS = 5000,
+    REFUSED_MS = 5000, /* until a thread is tried again */
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Under the lock: */
-static warprsa_watched *first, *last; /* by until_ns */
-static warprsa_watched *watcher;      /* NULL: nobody waits */
-static uint64_t watch_ns;             /* what its timer is set to */
+static LIST_HEAD(, warprsa_watched) jobs;
+static bool runs;         /* the watcher */
+static uint64_t try_ns;   /* it is not started before, since that has failed */
+static uint64_t end_ns;   /* when it ends, if there is no job */
+static int alarm_fd = -1; /* an eventfd that is readable; marked */
+
+/* When the watcher looks next at the latest. A job that is due earlier lowers
+ * it, and wakes the watcher. */
+static _Atomic uint64_t planned_ns;
+static _Atomic uint32_t wakes; /* of the watcher */
+
+/* Counts this process and those that have forked it. */
+static unsigned process;
 
 void warprsa_use_watch_begin_process(void)
 {
+    process++;
     pthread_mutex_init(&lock, NULL);
-    first = last = watcher = NULL;
+    LIST_INIT(&jobs);
+    runs = false;
+    try_ns = 0;
+}
+
+/* With the lock held: makes the alarm if there is none. The program may have
+ * closed it. */
+static bool has_alarm(void)
+{
+    if (alarm_fd < 0 || !warprsa_marked_fd_is_there(alarm_fd))
+        alarm_fd =
+            warprsa_marked_fd_take(eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
+    return alarm_fd >= 0;
+}
+
+/* With the lock held: makes a job's descriptor readable, if the job waits
+ * still. Where that can't be done now, the next turn tries it again. */
+static void resume(warprsa_watched *job, uint64_t due_ns)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    uint64_t state = due_ns;
+
+    if (!atomic_compare_exchange_strong(&job->due_ns, &state, RESUMED) ||
+        !warprsa_marked_fd_is_there(job->fd))
+        return;
+    state = RESUMED;
+    if (!has_alarm() ||
+        epoll_ctl(job->fd, EPOLL_CTL_ADD, alarm_fd, &event) != 0)
+        (void)atomic_compare_exchange_strong(&job->due_ns, &state, due_ns);
+}
+
+/* With the lock held: resumes the jobs whose time has come. Returns the first
+ * deadline of the others, UINT64_MAX if there are none. */
+static uint64_t resume_due(uint64_t now_ns)
+{
+    const void *looks = NULL; /* the client of the last job that is to look */
+    uint64_t first_ns = UINT64_MAX;
+    warprsa_watched *job = NULL;
+
+    LIST_FOREACH (job, &jobs, link) {
+        const uint64_t due_ns = atomic_load(&job->due_ns);
+        const void *client = atomic_load(&job->client);
+
+        if (due_ns == ASLEEP || due_ns == RESUMED)
+            continue;
+        if (due_ns <= now_ns) {
+            resume(job, due_ns);
+        } else if (client != looks && atomic_load(&job->look_ns) <= now_ns) {
+            looks = client;
+            resume(job, due_ns);
+        } else if (due_ns < first_ns) {
+            first_ns = due_ns;
+        }
+    }
+    return first_ns;
+}
+
+/* With the lock held. */
+static bool somebody_waits(void)
+{
+    const warprsa_watched *job = NULL;
+
+    LIST_FOREACH (job, &jobs, link) {
+        const uint64_t due_ns = atomic_load(&job->due_ns);
+
+        if (due_ns != ASLEEP && due_ns != RESUMED)
+            return true;
+    }
+    return false;
+}
+
+/* With the lock held: does what is due, and returns when the next turn is. The
+ * plan changes before jobs are looked at, so a job that is not seen sees it. */
+static uint64_t turn(uint64_t now_ns)
+{
+    const uint64_t tick_ns = now_ns + TICK_MS * WARPRSA_NS_PER_MS;
+    uint64_t first_ns = 0;
+
+    atomic_store(&planned_ns, tick_ns);
+    first_ns = resume_due(now_ns);
+    if (first_ns != UINT64_MAX)
+        return first_ns < tick_ns ? first_ns : tick_ns;
+    atomic_store(&planned_ns, UINT64_MAX);
+    if (!somebody_waits())
+        return now_ns + LINGER_MS * WARPRSA_NS_PER_MS;
+    atomic_store(&planned_ns, tick_ns);
+    return tick_ns;
+}
+
+static void *watch(void *arg)
+{
+    (void)arg;
+    (void)pthread_setname_np(pthread_self(), "warprsa/uses");
+    for (;;) {
+        const uint32_t seen = atomic_load(&wakes);
+        const uint64_t now_ns = warprsa_clock_ns();
+        uint64_t until_ns = 0;
+
+        pthread_mutex_lock(&lock);
+        if (LIST_EMPTY(&jobs) && now_ns >= end_ns)
+            break;
+        until_ns = turn(now_ns);
+        pthread_mutex_unlock(&lock);
+        warprsa_futex_wait(&wakes, seen, until_ns);
+    }
+    runs = false;
+    warprsa_marked_fd_close(alarm_fd);
+    alarm_fd = -1;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+/* With the lock held: starts the watcher, if it may. */
+static bool start(void)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+    pthread_t thread;
+
+    if (now_ns < try_ns || !has_alarm())
+        return false;
+    try_ns = now_ns + REFUSED_MS * WARPRSA_NS_PER_MS;
+    if (warprsa_create_thread(&thread, watch, NULL) != 0)
+        return false;
+    try_ns = 0;
+    (void)pthread_detach(thread);
+    return true;
+}
+
+/* Gives a job a timer of its own. */
+static bool add_timer(warprsa_watched *job)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    job->timer = warprsa_marked_fd_take(
+        timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    if (job->timer >= 0 &&
+        epoll_ctl(job->fd, EPOLL_CTL_ADD, job->timer, &event) == 0)
+        return true;
+    warprsa_marked_fd_close(job->timer);
+    job->timer = 0;
+    return false;
 }
 
 /* 0: the timer stops. */
-static void set_timer(warprsa_watched *job, uint64_t at_ns)
+static void set_timer(const warprsa_watched *job, uint64_t at_ns)
 {
     const struct itimerspec at = {.it_value = warprsa_timespec(at_ns)};
 
-    if ((at_ns != 0 || job->is_set) && warprsa_marked_fd_is_there(job->timer))
-        job->is_set =
-            timerfd_settime(job->timer, TFD_TIMER_ABSTIME, &at, NULL) == 0 &&
-            at_ns != 0;
+    if (warprsa_marked_fd_is_there(job->timer))
+        (void)timerfd_settime(job->timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-/* Most deadlines are the latest when they come. */
-static void enlist(warprsa_watched *job)
+bool warprsa_use_watch_enlist(warprsa_watched *job)
 {
-    warprsa_watched *before = last;
+    bool watched = false;
 
-    while (before != NULL && before->until_ns > job->until_ns)
-        before = before->earlier;
-    job->earlier = before;
-    job->later = before != NULL ? before->later : first;
-    *(job->earlier != NULL ? &job->earlier->later : &first) = job;
-    *(job->later != NULL ? &job->later->earlier : &last) = job;
-    job->is_listed = true;
+    job->process = process;
+    job->timer = 0;
+    pthread_mutex_lock(&lock);
+    runs = runs || start();
+    watched = runs;
+    if (watched)
+        LIST_INSERT_HEAD(&jobs, job, link);
+    pthread_mutex_unlock(&lock);
+    return watched || add_timer(job);
 }
 
-static void unlist(warprsa_watched *job)
+void warprsa_use_watch_leave(warprsa_watched *job)
 {
-    if (!job->is_listed)
+    if (job->timer != 0)
+        warprsa_marked_fd_close(job->timer);
+    if (job->timer != 0 || job->process != process)
         return;
-    *(job->earlier != NULL ? &job->earlier->later : &first) = job->later;
-    *(job->later != NULL ? &job->later->earlier : &last) = job->earlier;
-    job->is_listed = false;
+    pthread_mutex_lock(&lock);
+    LIST_REMOVE(job, link);
+    if (LIST_EMPTY(&jobs))
+        end_ns = warprsa_clock_ns() + LINGER_MS * WARPRSA_NS_PER_MS;
+    pthread_mutex_unlock(&lock);
 }
 
-/* Makes a job the watcher, until look_ns or the first deadline. */
-static void watch(warprsa_watched *job, uint64_t look_ns)
+void warprsa_use_watch_begin(warprsa_watched *job, const void *client,
+                             uint64_t look_ns, uint64_t due_ns)
 {
-    watcher = job;
-    watch_ns = first->until_ns < look_ns ? first->until_ns : look_ns;
-    set_timer(job, watch_ns);
-}
+    uint64_t planned = 0;
 
-/* Has the jobs resumed for which the watcher, of this client, cannot look. */
-static void wake_due(const void *client, uint64_t now_ns)
-{
-    warprsa_watched *later = NULL;
-
-    for (warprsa_watched *job = first; job != NULL; job = later) {
-        later = job->later;
-        if (job->until_ns <= now_ns ||
-            (job->client != client && job->look_ns <= now_ns)) {
-            unlist(job);
-            set_timer(job, now_ns);
+    if (job->timer != 0) {
+        set_timer(job, look_ns < due_ns ? look_ns : due_ns);
+        return;
+    }
+    atomic_store_explicit(&job->client, client, memory_order_relaxed);
+    atomic_store_explicit(&job->look_ns, look_ns, memory_order_relaxed);
+    atomic_store(&job->due_ns, due_ns);
+    planned = atomic_load(&planned_ns);
+    while (due_ns < planned) {
+        if (atomic_compare_exchange_weak(&planned_ns, &planned, due_ns)) {
+            atomic_fetch_add(&wakes, 1);
+            warprsa_futex_wake(&wakes, 1);
+            return;
         }
     }
 }
 
-void warprsa_use_watch_add(warprsa_watched *job, const void *client,
-                           uint64_t look_ns, uint64_t until_ns)
+void warprsa_use_watch_end(warprsa_watched *job)
 {
-    pthread_mutex_lock(&lock);
-    job->client = client;
-    job->look_ns = look_ns;
-    job->until_ns = until_ns;
-    enlist(job);
-    /* A watcher that is late by LOOK_NS has not been resumed: look_ns is that
-     * long from now. */
-    if (watcher == NULL || look_ns > watch_ns + 2 * LOOK_NS) {
-        watch(job, look_ns);
-    } else {
-        /* A program may never resume the watcher, as one that waits for one
-         * job after the other. */
-        set_timer(job, until_ns);
-        if (until_ns < watch_ns)
-            watch(watcher, watch_ns);
+    if (job->timer != 0) {
+        set_timer(job, 0);
+        return;
     }
-    pthread_mutex_unlock(&lock);
-}
-
-void warprsa_use_watch_alone(warprsa_watched *job, uint64_t wake_ns)
-{
+    if (atomic_exchange(&job->due_ns, ASLEEP) != RESUMED)
+        return;
+    /* The watcher holds the lock while it adds the alarm. */
     pthread_mutex_lock(&lock);
-    set_timer(job, wake_ns);
-    pthread_mutex_unlock(&lock);
-}
-
-/* With the lock held: the watcher is gone, maybe since its timer has expired.
- * The time for which the timer was set stays otherwise, so that somebody looks
- * in time however often the watcher changes. */
-static void pass_on(const void *client)
-{
-    const uint64_t now_ns = warprsa_clock_ns();
-    uint64_t look_ns = watch_ns;
-
-    watcher = NULL;
-    if (now_ns >= watch_ns) {
-        wake_due(client, now_ns);
-        look_ns = now_ns + LOOK_NS;
-    }
-    if (last != NULL)
-        watch(last, look_ns);
-}
-
-void warprsa_use_watch_remove(warprsa_watched *job)
-{
-    pthread_mutex_lock(&lock);
-    unlist(job);
-    if (job == watcher)
-        pass_on(job->client);
-    set_timer(job, 0);
+    if (warprsa_marked_fd_is_there(job->fd))
+        (void)epoll_ctl(job->fd, EPOLL_CTL_DEL, alarm_fd, NULL);
     pthread_mutex_unlock(&lock);
 }

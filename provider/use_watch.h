@@ -1,46 +1,53 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * When paused jobs look at their uses of vault keys again. A use whose job has
- * a notifier needs a timer for two things alone: its own deadline, and a daemon
- * that hangs, which one look finds out for all uses. So of all jobs of the
- * process that wait for a notifier only one is resumed for looks, the watcher.
- * It is the one with the latest deadline, which probably ends last; as it ends,
- * the next one becomes the watcher. The others have their timers set to their
- * deadlines.
+ * When paused jobs look at their uses of vault keys again, if no notifier tells
+ * them to: at their deadlines, and, for a daemon that hangs, a while after they
+ * have paused. One look finds that out for all uses of a client, so only one of
+ * its jobs is resumed for it.
  *
- * If a program does not resume the watcher, a job that pauses later takes its
- * place, and at the latest each job ends at its own deadline.
+ * One thread of the process, the watcher, does this for all jobs. A timer for
+ * each job would cost two system calls for each use, and most uses end long
+ * before their deadlines. The thread depends on no job that a program may never
+ * resume. It ends some seconds after the last job has left. A process that may
+ * start no thread (haproxy's, unless it is root) has a timer for each job.
  */
 #ifndef WARPRSA_PROVIDER_USE_WATCH_H
 #define WARPRSA_PROVIDER_USE_WATCH_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
-/* A job's place among those that wait; all 0 but `timer` at first. The caller
- * owns it and sets nothing in it but `timer`. */
+/* A job's place among those that are watched; all 0 but `fd` at first. The
+ * caller owns it and sets nothing in it but `fd`. */
 typedef struct warprsa_watched {
-    int timer; /* a timerfd, marked (own_fd.h) */
-    bool is_set, is_listed;
-    const void *client;
-    uint64_t look_ns, until_ns;
-    struct warprsa_watched *earlier, *later; /* by until_ns */
+    int fd;                  /* an epoll instance, marked (own_fd.h) */
+    int timer;               /* a timerfd, marked; 0: the watcher has the job */
+    unsigned process;        /* of which it was enlisted */
+    _Atomic uint64_t due_ns; /* 0: it does not wait; 1: its fd is readable */
+    _Atomic uint64_t look_ns;
+    _Atomic(const void *) client;
+    LIST_ENTRY(warprsa_watched) link;
 } warprsa_watched;
 
-/* Before a pause that a notifier ends: the job of this client is resumed for a
- * look at look_ns, unless the watcher looks for it, and at until_ns in any
- * case. Any thread. */
-void warprsa_use_watch_add(warprsa_watched *job, const void *client,
-                           uint64_t look_ns, uint64_t until_ns);
+/* Adds a job that does not wait. False: there is neither a thread nor a
+ * descriptor to be had. Any thread. */
+bool warprsa_use_watch_enlist(warprsa_watched *job);
 
-/* Before a pause that no notifier ends: the job is resumed at wake_ns. Any
- * thread. */
-void warprsa_use_watch_alone(warprsa_watched *job, uint64_t wake_ns);
+/* Removes it; it may wait. To be called before its fd is closed. Any thread, in
+ * a forked child, too. */
+void warprsa_use_watch_leave(warprsa_watched *job);
 
-/* After the pause: its timer is not readable any more. Any thread, in the
- * process that has called one of the above. */
-void warprsa_use_watch_remove(warprsa_watched *job);
+/* Before a pause: the job's fd becomes readable at due_ns; and from look_ns on,
+ * within a moment, unless another job of this client's does. Any thread. */
+void warprsa_use_watch_begin(warprsa_watched *job, const void *client,
+                             uint64_t look_ns, uint64_t due_ns);
+
+/* After the pause: its fd is not readable any more by the watcher. Any thread,
+ * in the process that has called the above. */
+void warprsa_use_watch_end(warprsa_watched *job);
 
 /* In a forked child, before all else: nobody waits there. */
 void warprsa_use_watch_begin_process(void);

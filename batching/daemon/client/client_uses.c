@@ -5,6 +5,7 @@
  */
 #include "batching/daemon/client/client_uses.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -136,6 +137,18 @@ static warprsa_connection *prepare(warprsa_client *client,
     return NULL;
 }
 
+/* Copies a use into shared memory. Its label is most of it, and hardly any use
+ * has one: zeros are not copied over zeros, since the daemon's CPU has them. */
+static void fill_header(warprsa_client_slot *s, warprsa_key_use *to,
+                        const warprsa_key_use *from)
+{
+    if (s->has_label || from->label_bytes != 0)
+        *to = *from;
+    else
+        memcpy(to, from, offsetof(warprsa_key_use, label));
+    s->has_label = from->label_bytes != 0;
+}
+
 static void fill(const warprsa_connection *c, const warprsa_client_use *use,
                  uint32_t notifier, uint64_t now_ns)
 {
@@ -153,7 +166,7 @@ static void fill(const warprsa_connection *c, const warprsa_client_use *use,
     /* What stays if the daemon does not know the key's number: another thread
      * may have taken it away. */
     c->shm.slot[use->ticket.slot].use_answer = WARPRSA_USE_LATER;
-    to->header = *use->header;
+    fill_header(s, &to->header, use->header);
     memcpy(to->number, use->input, use->header->input_bytes);
 }
 

@@ -22,7 +22,8 @@ typedef struct warprsa_client_slot {
     uint64_t submitted_ns;
     uint32_t bytes; /* of the modulus */
     warprsa_size_class size;
-    bool is_use; /* of a key of the vault */
+    bool is_use;    /* of a key of the vault */
+    bool has_label; /* the last use that the slot had, in shared memory */
 } warprsa_client_slot;
 
 /* How a request was answered. */

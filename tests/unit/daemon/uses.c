@@ -255,7 +255,7 @@ TEST_IN(headers_without_sense, begin, end)
     warprsa_client_use use;
 
     headers[0].operation = 9;
-    headers[1].label[255] = 1;
+    headers[1].label_bytes = 1;
     headers[2].salt_bytes = INT32_MIN;
     headers[3].padding = WARPRSA_PADDING_PSS;
     headers[4].input_bytes = SMALL - 1;

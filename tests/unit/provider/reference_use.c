@@ -85,11 +85,14 @@ static void vset_error(const OSSL_CORE_HANDLE *handle, uint32_t reason,
 static void make_key(unsigned i)
 {
     warprsa_key_reference mark = {.modulus_bytes = BYTES};
+    BIGNUM *n = BN_new(), *e = BN_new();
 
     snprintf(mark.name, sizeof(mark.name), "key%02u", i);
     snprintf(mark.socket, sizeof(mark.socket), "%s", s.path);
     fake_vault_spki(i, mark.spki_sha256);
     rsa = RSA_new();
+    assert_true(BN_set_bit(n, 8 * BYTES - 1) && BN_set_word(e, RSA_F4) &&
+                RSA_set0_key(rsa, n, e, NULL));
     assert_true(warprsa_rsa_attach(&context, 0, rsa,
                                    RSA_meth_dup(RSA_PKCS1_OpenSSL())));
     assert_true(warprsa_rsa_set_reference(rsa, &mark));
@@ -360,7 +363,7 @@ static void finish_all(job jobs[JOBS])
     }
 }
 
-/* One timer is set for all jobs, and each ends at its deadline. */
+/* One thread watches all jobs, and each ends at its deadline. */
 TEST_WITH(jobs_without_an_answer, begin, end, &short_ms)
 {
     job jobs[JOBS];

@@ -1,25 +1,53 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which of the jobs that wait for notifiers has its timer set, and what happens
- * when it ends, expires, or is not resumed.
+ * Which of the jobs that wait for uses have readable descriptors, and when: at
+ * their deadlines, for a look at the daemon, and not after their pauses. First
+ * in a process that may start no thread, then in one that may.
  */
 #include "tests/unit/support/unit_test.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <poll.h>
-#include <sys/timerfd.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "batching/base/clock.h"
 #include "batching/base/own_fd.h"
 #include "provider/use_watch.h"
+#include "tests/unit/support/sanitizers.h"
 
 enum {
-    JOBS = 4
+    JOBS = 4,
+    LONG_MS = 60000,
 };
 
-static const uint64_t LOOK_NS = 250 * WARPRSA_NS_PER_MS;
+static bool refused; /* a process that may start no thread */
+
+/* A sanitizer's, which has to know each thread; null without one. */
+extern int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *,
+                                        void *(*)(void *), void *)
+    __attribute__((weak));
+
+/* The linker finds this one before libc's. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                   void *(*start)(void *), void *arg)
+{
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+                void *) = __interceptor_pthread_create;
+
+    if (refused)
+        return EAGAIN;
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return real(thread, attributes, start, arg);
+}
+
 static const uint64_t FAR_NS = 600000 * WARPRSA_NS_PER_MS;
+static const uint64_t NEVER_NS = UINT64_MAX;
 
 static warprsa_watched jobs[JOBS];
 static int one_client, other_client;
@@ -28,12 +56,12 @@ static uint64_t now_ns;
 static int begin(void **state)
 {
     (void)state;
-    warprsa_use_watch_begin_process();
     for (unsigned i = 0; i < JOBS; i++) {
         jobs[i] = (warprsa_watched){
-            .timer = warprsa_marked_fd_take(
-                timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC))};
-        assert_true(jobs[i].timer >= 0);
+            .fd = warprsa_marked_fd_take(epoll_create1(EPOLL_CLOEXEC))};
+        assert_true(jobs[i].fd >= 0);
+        assert_true(warprsa_use_watch_enlist(&jobs[i]));
+        assert_int_equal(jobs[i].timer != 0, refused);
     }
     now_ns = warprsa_clock_ns();
     return 0;
@@ -42,144 +70,167 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < JOBS; i++)
-        warprsa_marked_fd_close(jobs[i].timer);
+    for (unsigned i = 0; i < JOBS; i++) {
+        warprsa_use_watch_leave(&jobs[i]);
+        warprsa_marked_fd_close(jobs[i].fd);
+    }
     return 0;
 }
 
-/* Adds a job that asks for a look in an hour, which no test waits for, or at
- * its deadline. */
-static void add(unsigned i, uint64_t until_ns)
+/* Whether a job's descriptor becomes readable in this time. */
+static bool is_resumed(unsigned i, int ms)
 {
-    const uint64_t look_ns = now_ns + 6 * FAR_NS;
+    struct pollfd one = {.fd = jobs[i].fd, .events = POLLIN};
 
-    warprsa_use_watch_add(&jobs[i], &one_client,
-                          until_ns < look_ns ? until_ns : look_ns, until_ns);
+    return poll(&one, 1, ms) == 1;
 }
 
-static bool is_set(unsigned i)
-{
-    struct itimerspec at;
-
-    assert_int_equal(timerfd_gettime(jobs[i].timer, &at), 0);
-    return at.it_value.tv_sec != 0 || at.it_value.tv_nsec != 0;
-}
-
-static bool expires(unsigned i)
-{
-    struct pollfd one = {.fd = jobs[i].timer, .events = POLLIN};
-
-    return poll(&one, 1, 60000) == 1;
-}
-
-static unsigned count_set(void)
+static unsigned count_resumed(void)
 {
     unsigned count = 0;
 
     for (unsigned i = 0; i < JOBS; i++)
-        count += is_set(i);
+        count += is_resumed(i, 0);
     return count;
 }
 
-/* Whether a job that add() has added will be resumed for a look, and not for
- * its deadline, which is 600 s later. */
-static bool looks(unsigned i)
+/* Each at its own, whichever pauses first, and no other. */
+TEST_IN(deadlines, begin, end)
 {
-    struct itimerspec at;
-
-    assert_int_equal(timerfd_gettime(jobs[i].timer, &at), 0);
-    return is_set(i) && at.it_value.tv_sec < 3900;
+    warprsa_use_watch_begin(&jobs[0], &one_client, NEVER_NS, now_ns + FAR_NS);
+    assert_int_equal(count_resumed(), 0);
+    warprsa_use_watch_begin(&jobs[1], &one_client, NEVER_NS, now_ns);
+    warprsa_use_watch_begin(&jobs[2], &other_client, NEVER_NS, now_ns);
+    assert_true(is_resumed(1, LONG_MS));
+    assert_true(is_resumed(2, LONG_MS));
+    assert_int_equal(count_resumed(), 2);
+    warprsa_use_watch_end(&jobs[1]);
+    assert_int_equal(count_resumed(), 1);
+    warprsa_use_watch_end(&jobs[2]);
+    warprsa_use_watch_end(&jobs[0]);
+    assert_int_equal(count_resumed(), 0);
 }
 
-static unsigned count_looks(void)
+/* A deadline that comes while the watcher sleeps for a later one. */
+TEST_IN(an_earlier_deadline, begin, end)
 {
-    unsigned count = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        warprsa_use_watch_begin(&jobs[0], &one_client, NEVER_NS,
+                                now_ns + FAR_NS);
+        warprsa_use_watch_begin(&jobs[1], &one_client, NEVER_NS,
+                                warprsa_clock_ns() + WARPRSA_NS_PER_MS);
+        assert_true(is_resumed(1, LONG_MS));
+        assert_false(is_resumed(0, 0));
+        warprsa_use_watch_end(&jobs[1]);
+        warprsa_use_watch_end(&jobs[0]);
+        assert_int_equal(count_resumed(), 0);
+    }
+}
 
+/* Of the jobs of a client one is resumed. Where the program does not resume it,
+ * the next one is. */
+TEST_IN(looks, begin, end)
+{
+    struct pollfd fds[JOBS];
+
+    for (unsigned i = 0; i < JOBS; i++) {
+        fds[i] = (struct pollfd){.fd = jobs[i].fd, .events = POLLIN};
+        warprsa_use_watch_begin(&jobs[i], &one_client,
+                                i == 0 ? NEVER_NS : now_ns, now_ns + FAR_NS);
+    }
+    assert_true(poll(fds, JOBS, LONG_MS) >= 1);
+    for (unsigned i = 1; i < JOBS; i++)
+        assert_true(is_resumed(i, LONG_MS));
+    assert_false(is_resumed(0, 0));
     for (unsigned i = 0; i < JOBS; i++)
-        count += looks(i);
-    return count;
-}
-
-/* The last one follows, and at last nobody. The others have their deadlines: a
- * program may resume one job again and again and wait for another. */
-TEST_IN(one_job_looks, begin, end)
-{
-    for (unsigned i = 0; i < JOBS; i++)
-        add(i, now_ns + 7 * FAR_NS + i);
-    assert_true(looks(0));
-    assert_int_equal(count_looks(), 1);
-    assert_int_equal(count_set(), JOBS);
-    warprsa_use_watch_remove(&jobs[1]); /* not the watcher */
-    assert_true(looks(0));
-    assert_int_equal(count_set(), JOBS - 1);
-    warprsa_use_watch_remove(&jobs[0]);
-    assert_true(looks(3));
-    assert_int_equal(count_looks(), 1);
-    add(0, now_ns + 7 * FAR_NS); /* it pauses again */
-    assert_false(looks(0));
-    assert_true(is_set(0));
-    warprsa_use_watch_remove(&jobs[0]);
-    warprsa_use_watch_remove(&jobs[3]);
-    assert_true(looks(2));
-    warprsa_use_watch_remove(&jobs[2]);
-    assert_int_equal(count_set(), 0);
-}
-
-/* The watcher wakes those whose deadline has come, and no other. */
-TEST_IN(deadlines_are_kept, begin, end)
-{
-    add(0, now_ns + FAR_NS);
-    add(1, now_ns); /* an earlier deadline than the watcher's */
-    add(2, now_ns);
-    assert_true(expires(0));
-    warprsa_use_watch_remove(&jobs[0]);
-    assert_true(expires(1));
-    assert_true(expires(2));
-    warprsa_use_watch_remove(&jobs[1]);
-    warprsa_use_watch_remove(&jobs[2]);
-    assert_int_equal(count_set(), 0);
+        warprsa_use_watch_end(&jobs[i]);
+    assert_int_equal(count_resumed(), 0);
 }
 
 /* A look at one daemon tells nothing of another. */
 TEST_IN(each_client_looks, begin, end)
 {
-    warprsa_use_watch_add(&jobs[0], &one_client, now_ns, now_ns + FAR_NS);
-    warprsa_use_watch_add(&jobs[1], &one_client, now_ns, now_ns + FAR_NS);
-    warprsa_use_watch_add(&jobs[2], &other_client, now_ns, now_ns + FAR_NS);
-    assert_true(expires(0));
-    warprsa_use_watch_remove(&jobs[0]);
-    assert_true(expires(2));
-    assert_true(is_set(1)); /* the next watcher, which has not expired */
-    warprsa_use_watch_remove(&jobs[1]);
-    warprsa_use_watch_remove(&jobs[2]);
+    warprsa_use_watch_begin(&jobs[0], &one_client, now_ns, now_ns + FAR_NS);
+    warprsa_use_watch_begin(&jobs[1], &other_client, now_ns, now_ns + FAR_NS);
+    assert_true(is_resumed(0, LONG_MS));
+    assert_true(is_resumed(1, LONG_MS));
+    warprsa_use_watch_end(&jobs[0]);
+    warprsa_use_watch_end(&jobs[1]);
 }
 
-/* A job that pauses after the watcher should have been resumed. */
-TEST_IN(a_watcher_is_replaced, begin, end)
+/* A wait ctx may go while its job waits. */
+TEST_IN(a_job_that_leaves, begin, end)
 {
-    warprsa_use_watch_add(&jobs[0], &one_client, now_ns, now_ns + FAR_NS);
-    warprsa_use_watch_add(&jobs[1], &one_client, now_ns + LOOK_NS,
-                          now_ns + 7 * FAR_NS);
-    assert_false(looks(1));
-    add(2, now_ns + 7 * FAR_NS);
-    assert_true(looks(2));
-    for (unsigned i = 0; i < 3; i++)
-        warprsa_use_watch_remove(&jobs[i]);
-    assert_int_equal(count_set(), 0);
+    warprsa_use_watch_begin(&jobs[0], &one_client, NEVER_NS, now_ns + FAR_NS);
+    warprsa_use_watch_leave(&jobs[0]);
+    warprsa_use_watch_begin(&jobs[1], &one_client, NEVER_NS, now_ns);
+    assert_true(is_resumed(1, LONG_MS));
+    warprsa_use_watch_end(&jobs[1]);
+    assert_true(warprsa_use_watch_enlist(&jobs[0]));
 }
 
-/* A job that no notifier wakes has a timer of its own. */
-TEST_IN(alone, begin, end)
+/* A program that has closed the descriptors gets nothing into its own, and the
+ * other jobs are resumed. */
+TEST_IN(closed_descriptors, begin, end)
 {
-    add(0, now_ns + FAR_NS);
-    warprsa_use_watch_alone(&jobs[1], now_ns);
-    assert_true(expires(1));
-    warprsa_use_watch_remove(&jobs[1]);
-    assert_true(is_set(0));
-    warprsa_use_watch_remove(&jobs[0]);
+    const int number = jobs[0].fd;
+    int own = -1;
+
+    assert_int_equal(close(number), 0);
+    own = epoll_create1(EPOLL_CLOEXEC);
+    assert_int_equal(own, number);
+    warprsa_use_watch_begin(&jobs[0], &one_client, NEVER_NS, now_ns);
+    warprsa_use_watch_begin(&jobs[1], &one_client, NEVER_NS, now_ns);
+    assert_true(is_resumed(1, LONG_MS));
+    assert_false(is_resumed(0, 0));
+    warprsa_use_watch_end(&jobs[0]);
+    warprsa_use_watch_end(&jobs[1]);
+    assert_int_equal(close(own), 0);
+}
+
+/* A child has no watcher, and starts one of its own. ThreadSanitizer lets it
+ * start none. */
+TEST_IN(forked, begin, end)
+{
+    pid_t child = 0;
+    int status = 0;
+
+    warprsa_use_watch_begin(&jobs[0], &one_client, NEVER_NS, now_ns + FAR_NS);
+    child = fork();
+    if (child == 0) {
+#ifdef UNDER_TSAN
+        refused = true;
+#endif
+        warprsa_use_watch_begin_process();
+        warprsa_use_watch_leave(&jobs[0]); /* its parent's */
+        warprsa_use_watch_leave(&jobs[1]);
+        jobs[1] = (warprsa_watched){
+            .fd = warprsa_marked_fd_take(epoll_create1(EPOLL_CLOEXEC))};
+        if (!warprsa_use_watch_enlist(&jobs[1]))
+            _exit(2);
+        warprsa_use_watch_begin(&jobs[1], &one_client, NEVER_NS, now_ns);
+        _exit(is_resumed(1, LONG_MS) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_false(is_resumed(0, 0));
+    warprsa_use_watch_end(&jobs[0]);
+}
+
+/* A process without the watcher. */
+static int begin_refused(void **state)
+{
+    (void)state;
+    warprsa_use_watch_begin_process();
+    refused = true;
+    return 0;
 }
 
 int main(void)
 {
-    return cmocka_run_group_tests(unit_tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(unit_tests, begin_refused, NULL);
+
+    warprsa_use_watch_begin_process();
+    refused = false;
+    return failed + cmocka_run_group_tests(unit_tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  *
  * DigestInfo by digest, and back.
  */
-#include "pkcs11/digest_info.h"
+#include "batching/vault/wire/digest_info.h"
 
 #include <string.h>
 

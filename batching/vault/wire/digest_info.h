@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * DigestInfo (RFC 8017, 9.2): what is signed with PKCS #1 v1.5 padding names
- * the digest that made it. The rules of a vault key are by digest, so the
- * module names it to the daemon.
+ * the digest that made it. The rules of a vault key are by digest, so programs
+ * name it to the daemon.
  */
-#ifndef WARPRSA_PKCS11_DIGEST_INFO_H
-#define WARPRSA_PKCS11_DIGEST_INFO_H
+#ifndef WARPRSA_BATCHING_VAULT_WIRE_DIGEST_INFO_H
+#define WARPRSA_BATCHING_VAULT_WIRE_DIGEST_INFO_H
 
 #include <stddef.h>
 #include <stdint.h>
