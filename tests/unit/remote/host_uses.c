@@ -153,8 +153,8 @@ TEST_IN(test_refusals, begin, end)
     assert_done(0);
 }
 
-/* A host that finds fault with what is valid is not believed. Ciphertexts have
- * faults that only the private key shows. */
+/* A host that finds fault with what is valid is not believed. Ciphertexts with
+ * a padding have faults that only the private key shows. */
 TEST_IN(test_invalid, begin, end)
 {
     const char *said = NULL;
@@ -163,19 +163,22 @@ TEST_IN(test_invalid, begin, end)
     ask(0, 7, &sign_pkcs1);
     ask(1, 7, &sign_pss);
     ask(2, 7, &decrypt);
-    expect_uses(1, 3);
+    ask(3, 7, &decrypt_raw);
+    expect_uses(1, 4);
     answer_status(1, 2, WARPRSA_REMOTE_INVALID);
     wait_until(is_done, &tasks[2]);
     assert_false(tasks[2].task.has_answer);
     answer_status(1, 0, WARPRSA_REMOTE_INVALID);
     answer_status(1, 1, WARPRSA_REMOTE_INVALID);
-    assert_int_equal(tasks[0].done + tasks[1].done, 0);
+    answer_status(1, 3, WARPRSA_REMOTE_INVALID);
+    assert_int_equal(tasks[0].done + tasks[1].done + tasks[3].done, 0);
     set_away(2, false);
-    expect_uses(2, 2);
-    answer_right(2, 0);
-    answer_right(2, 1);
+    expect_uses(2, 3);
+    for (unsigned i = 0; i < 3; i++)
+        answer_right(2, i);
     assert_done(0);
     assert_done(1);
+    assert_done(3);
     said = strstr(fake.log, "key www: host a:1 refuses to sign");
     assert_non_null(said);
     assert_null(strstr(said + 1, "key www: host a:1"));
@@ -245,9 +248,10 @@ TEST_IN(test_denial, begin, end)
                            "digest sha256: there keys.conf does not allow"));
 }
 
-/* A wrong signature is not released, and the host is not used for a while; nor
- * is what a host has that lies about lengths. */
-static void wrong_signature(const warprsa_key_use *use)
+/* A wrong signature, or a decryption without a padding that is wrong, is not
+ * released, and the host is not used for a while; nor is what a host has that
+ * lies about lengths. */
+static void wrong_answer(const warprsa_key_use *use, const char *line)
 {
     uint8_t wrong[BYTES] = {0};
 
@@ -265,18 +269,24 @@ static void wrong_signature(const warprsa_key_use *use)
     answer_right(2, 0);
     assert_done(0);
     assert_int_equal(counters->vault_remote_wrong, 1);
-    assert_non_null(strstr(fake.log, "a:1: no uses of its keys: a signature is "
-                                     "wrong"));
+    assert_non_null(strstr(fake.log, line));
 }
 
 TEST_IN(test_wrong_pkcs1, begin, end)
 {
-    wrong_signature(&sign_pkcs1);
+    wrong_answer(&sign_pkcs1,
+                 "a:1: no uses of its keys: a signature is wrong\n");
 }
 
 TEST_IN(test_wrong_pss, begin, end)
 {
-    wrong_signature(&sign_pss);
+    wrong_answer(&sign_pss, "a:1: no uses of its keys: a signature is wrong\n");
+}
+
+TEST_IN(test_wrong_raw_decryption, begin, end)
+{
+    wrong_answer(&decrypt_raw, "a:1: no uses of its keys: a decryption without "
+                               "padding is wrong\n");
 }
 
 TEST_IN(test_wrong_length, begin, end)
