@@ -71,8 +71,9 @@ warprsa_link *warprsa_link_open(warprsa_tls *tls,
     pthread_mutex_lock(&fake.lock);
     if (!host->away && (link = calloc(1, sizeof(*link))) != NULL) {
         *link = (warprsa_link){number, handlers, arg};
-        *welcome = (warprsa_remote_welcome){
-            .keys_max = 64, .operations_max = host->room, .batch_max = 256};
+        *welcome = (warprsa_remote_welcome){.keys_max = host->keys_max,
+                                            .operations_max = host->room,
+                                            .batch_max = 256};
         host->link = link;
         host->opened++;
         host->count = 0;
@@ -275,8 +276,10 @@ int begin(void **state)
     fake.log[0] = '\0';
     fake.has_ifma = false;
     fake.powers = 0;
-    for (unsigned i = 1; i <= HOSTS; i++)
+    for (unsigned i = 1; i <= HOSTS; i++) {
         fake.hosts[i].room = 1000;
+        fake.hosts[i].keys_max = 64;
+    }
     vault = warprsa_vault_new(log_line, NULL);
     add_key("www");
     key = warprsa_vault_find_name(vault, "www");

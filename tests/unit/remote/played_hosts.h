@@ -34,7 +34,7 @@ struct played {
     pthread_mutex_t lock; /* of all below */
     struct fake_host {
         bool away;
-        uint32_t room;
+        uint32_t room, keys_max;
         warprsa_link *link;
         unsigned opened, closed, keys, messages, unloaded;
         size_t largest; /* message, in uses */
