@@ -351,7 +351,7 @@ bool warprsa_padding_verify(const warprsa_padding_key *key,
     bool ok = false;
 
     begin();
-    ok = use->operation == WARPRSA_USE_SIGN &&
+    ok = warprsa_use_is_checkable(use) &&
          RSA_public_decrypt((int)key->bytes, answer, number, key->computing,
                             RSA_NO_PADDING) == (int)key->bytes;
     if (ok && use->padding == WARPRSA_PADDING_PSS)
@@ -360,6 +360,7 @@ bool warprsa_padding_verify(const warprsa_padding_key *key,
         ok = encode(key, use, input, expected) &&
              memcmp(number, expected, key->bytes) == 0;
     begin();
+    warprsa_wipe_registers();
     return ok;
 }
 

@@ -47,11 +47,12 @@ bool warprsa_padding_finish(const warprsa_padding_key *key,
 bool warprsa_padding_is_quick(const warprsa_key_use *use);
 
 /*
- * Whether somebody else's answer to a use of SIGN, as long as the modulus, is
- * right: raised to e (RFC 8017, 5.2.2) it is the number that encode() makes of
- * the input; of PSS, a number that the hash verifies against (RFC 8017, 9.1.2)
- * with the salt's length that the use asks for. The key may be a public one.
- * There is nothing secret here. Any thread.
+ * Whether somebody else's answer to a use, as long as the modulus, is right:
+ * raised to e (RFC 8017, 5.2.2) it is the number that encode() makes of the
+ * input; of PSS, a number that the hash verifies against (RFC 8017, 9.1.2) with
+ * the salt's length that the use asks for. False for a use that can't be
+ * checked (warprsa_use_is_checkable()). The key may be a public one. The answer
+ * of DECRYPT is SECRET: the caller's to wipe. Any thread.
  */
 bool warprsa_padding_verify(const warprsa_padding_key *key,
                             const warprsa_key_use *use, const uint8_t *input,

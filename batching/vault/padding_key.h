@@ -51,8 +51,8 @@ typedef struct warprsa_padding_key {
 warprsa_padding_key *
 warprsa_padding_key_new(const warprsa_padding_library *library, EVP_PKEY *key);
 
-/* As warprsa_padding_key_new(), of a public key: for warprsa_padding_encode()
- * of SIGN and warprsa_padding_verify() alone. */
+/* As warprsa_padding_key_new(), of a public key: for warprsa_padding_encode(),
+ * warprsa_padding_verify() and warprsa_padding_verify_power() alone. */
 warprsa_padding_key *
 warprsa_padding_key_new_public(const warprsa_padding_library *library,
                                EVP_PKEY *key);

@@ -114,6 +114,12 @@ head -c 256 /dev/zero | tr '\0' '\377' >too_large
 ! with_provider rsautl -sign -raw -inkey raw.ref -in too_large 2>error ||
     fail "a number above the modulus is signed"
 grep -q 'data too large for modulus' error || fail "$(cat error)"
+moved=$(live "$daemon" vault_remote_moved)
+! with_provider pkeyutl -decrypt -inkey raw.ref -in too_large -out got \
+    -pkeyopt rsa_padding_mode:none 2>error ||
+    fail "a number above the modulus is decrypted"
+grep -q 'data too large for modulus' error || fail "$(cat error)"
+[ "$(live "$daemon" vault_remote_moved)" = "$moved" ] || fail "a host was asked"
 head -c 256 /dev/urandom | tr '\200-\377' '\0-\177' >noise
 ! with_provider pkeyutl -decrypt -inkey www.ref -in noise -out got \
     -pkeyopt rsa_padding_mode:oaep 2>error || fail "noise is decrypted"

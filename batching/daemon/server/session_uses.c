@@ -141,17 +141,19 @@ static ending begin(warprsa_pending *p)
     return pending;
 }
 
-/* Whether GPU hosts take what is to be signed: an error costs no way to them,
- * and none that they then claim is believed. What encode() makes is compared
- * with their answer, but for PSS, whose salt they choose. */
+/* Whether GPU hosts take what is to be signed, or to be decrypted without a
+ * padding: an error costs no way to them, and none that they then claim is
+ * believed. What encode() makes is compared with their answer, but for PSS,
+ * whose salt they choose. */
 static bool check_for_hosts(const warprsa_session *s, warprsa_session_use *use)
 {
-    return use->header.operation != WARPRSA_USE_SIGN ||
+    return !warprsa_use_is_checkable(&use->header) ||
            s->context->config.uses->encode(use->key, &use->header, use->input,
                                            use->power, &use->task.errors);
 }
 
-/* Pads what is to be signed. From then on the use is one of the number that
+/* Pads what is to be signed; of keys of GPU hosts, checks the input. From then
+ * on the use is one of the number that
  * this has made. */
 static bool pad(const warprsa_session *s, warprsa_session_use *use)
 {

@@ -22,8 +22,9 @@ typedef struct warprsa_use_task {
     warprsa_vault_key *key;
     const warprsa_key_use *use;
     const uint8_t *input;
-    /* Of SIGN with a key that a GPU host has, but not with PSS: what encode()
-     * has made of the input, as long as the modulus. */
+    /* Of a key that a GPU host has and a use that can be checked
+     * (warprsa_use_is_checkable()), but not with PSS: what encode() has made of
+     * the input, as long as the modulus. */
     const uint8_t *number;
     const uint8_t *power; /* what an engine has made of the input; NULL: the
                              private operation is to be computed, too */

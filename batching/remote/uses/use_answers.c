@@ -82,7 +82,9 @@ static const char *settle(warprsa_use_host *host, warprsa_judged_use *judged,
         if (judged[i].verdict == WARPRSA_USE_WRONG) {
             host->wrong = true;
             warprsa_count(&counters->vault_remote_wrong, 1);
-            wrong = "a signature is wrong";
+            wrong = judged[i].use->task->use->operation == WARPRSA_USE_SIGN
+                        ? "a signature is wrong"
+                        : "a decryption without padding is wrong";
         } else if (judged[i].verdict == WARPRSA_USE_BREACH) {
             wrong = "a result of the wrong length";
         }
@@ -114,9 +116,10 @@ static void say_refused(warprsa_use_host *host, const warprsa_judged_use *one)
     if (!host->refused)
         warprsa_uses_say_about(
             host->core, host->place, 0,
-            "key %s: host %s refuses to sign, as invalid, what is valid here; "
+            "key %s: host %s refuses to %s, as invalid, what is valid here; "
             "others are asked",
-            warprsa_vault_key_name(one->use->key->key), host->name);
+            warprsa_vault_key_name(one->use->key->key), host->name,
+            warprsa_use_operation_name(one->use->task->use->operation));
     host->refused = true;
 }
 

@@ -41,8 +41,8 @@ typedef struct warprsa_use_host {
     warprsa_link *link; /* NULL: no session */
     bool is_idle;       /* the thread waits for work */
     bool lost, draining, wrong;
-    bool refused; /* to sign what is valid; the reading thread's in a session */
-    bool silent;  /* others get its uses, until it answers something */
+    bool refused;  /* what is valid; the reading thread's in a session */
+    bool silent;   /* others get its uses, until it answers something */
     bool answered; /* something in this session */
     /* Keys that it was told of and has not said anything about yet; the reading
      * thread looks without the lock. */

@@ -55,8 +55,9 @@ static warprsa_use_verdict judge(warprsa_use_task *task,
     case WARPRSA_REMOTE_OK:
         return take_answer(task, result);
     case WARPRSA_REMOTE_INVALID:
-        /* What is to be signed has been padded here without an error. */
-        if (task->use->operation == WARPRSA_USE_SIGN)
+        /* What is to be signed has been padded here without an error, and a
+         * ciphertext without a padding is below the modulus. */
+        if (warprsa_use_is_checkable(task->use))
             return WARPRSA_USE_LEAVES;
         task->errors = result->errors;
         return WARPRSA_USE_ENDS;
@@ -81,16 +82,16 @@ static void throw_away(warprsa_judged_use *one)
     one->verdict = WARPRSA_USE_WRONG;
 }
 
-static bool is_signature(const warprsa_judged_use *one)
+static bool is_checkable(const warprsa_judged_use *one)
 {
     return one->verdict == WARPRSA_USE_ENDS && one->use->task->has_answer &&
-           one->use->task->use->operation == WARPRSA_USE_SIGN;
+           warprsa_use_is_checkable(one->use->task->use);
 }
 
-/* How a signature is checked. */
+/* How an answer is checked. */
 typedef enum checking {
     BY_LIBCRYPTO,
-    BY_NUMBER, /* it is known to which number the signature is raised */
+    BY_NUMBER, /* it is known which number the answer gives, raised to e */
     BY_HASH,   /* of PSS, whose salt the host has chosen, the hash is known */
 } checking;
 
@@ -105,14 +106,14 @@ static checking checking_of(const warprsa_judged_use *one)
     return warprsa_verify_can_raise(verify) ? BY_HASH : BY_LIBCRYPTO;
 }
 
-/* Whether a signature is of a size class and checked in this way. */
+/* Whether an answer is of a size class and checked in this way. */
 static bool is_of(const warprsa_judged_use *one, checking how, int size)
 {
-    return is_signature(one) && checking_of(one) == how &&
+    return is_checkable(one) && checking_of(one) == how &&
            one->use->key->size == size;
 }
 
-/* Checks signatures eight at a time, which are of one size class. */
+/* Checks answers eight at a time, which are of one size class. */
 static void check_numbers(warprsa_judged_use *judged, size_t count, int size)
 {
     warprsa_verify_batch batch = {0};
@@ -189,7 +190,7 @@ static void check(warprsa_judged_use *judged, size_t count)
     for (size_t i = 0; i < count; i++) {
         const warprsa_use_task *task = judged[i].use->task;
 
-        if (!is_signature(&judged[i]))
+        if (!is_checkable(&judged[i]))
             continue;
         if (checking_of(&judged[i]) != BY_LIBCRYPTO)
             sizes |= UINT32_C(1) << judged[i].use->key->size;

@@ -3,7 +3,8 @@
  *
  * What a GPU host has answered to uses of its keys. No host is believed: a
  * signature is raised to e and compared with what was to be signed, if that is
- * wanted. A decryption can't be checked without the private key.
+ * wanted, and a decryption without a padding with the ciphertext. A decryption
+ * whose padding was removed can't be checked without the private key.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_USES_USE_RESULTS_H
 #define WARPRSA_BATCHING_REMOTE_USES_USE_RESULTS_H
@@ -18,7 +19,7 @@ typedef enum warprsa_use_verdict {
     WARPRSA_USE_MOVES,  /* to another host, or to the same a little later */
     WARPRSA_USE_LEAVES, /* to another host: this one can't compute it */
     WARPRSA_USE_NO_KEY, /* to another host: this one has no such key */
-    WARPRSA_USE_WRONG,  /* the signature was wrong: to another host */
+    WARPRSA_USE_WRONG,  /* the answer was wrong: to another host */
     WARPRSA_USE_BREACH, /* no host of this protocol answers so */
 } warprsa_use_verdict;
 

@@ -36,9 +36,10 @@ static bool tell_key(warprsa_use_host *host, warprsa_use_key *key)
     return true;
 }
 
-/* Takes up to `most` uses that wait, and gives them numbers. */
+/* Takes up to `most` uses that wait, and gives them numbers. Says whether uses
+ * wait again that this host can't have. */
 static unsigned take(warprsa_use_host *host, warprsa_remote_use **uses,
-                     unsigned most)
+                     unsigned most, bool *sent_back)
 {
     const uint64_t now_ns = warprsa_clock_ns();
     unsigned count = 0;
@@ -52,6 +53,7 @@ static unsigned take(warprsa_use_host *host, warprsa_remote_use **uses,
         if (!tell_key(host, use->key)) {
             use->refused |= UINT32_C(1) << host->place;
             warprsa_use_host_send_back(host, use);
+            *sent_back = true;
             continue;
         }
         use->sent_ns = now_ns;
@@ -101,23 +103,28 @@ static bool send_uses(warprsa_use_host *host, warprsa_remote_use *const *uses,
     return true;
 }
 
-/* Sends what waits, one message at most. Whether there was something. */
+/* Sends what waits, one message at most. Whether there was something. A use
+ * wakes one host. If that one does not take it, because it can't have the key
+ * or takes no uses any more, it wakes others: they would sleep on. A host that
+ * finds nothing it may have wakes nobody, so two of them do not wake each other
+ * for ever. */
 bool warprsa_use_host_send(warprsa_use_host *host)
 {
     warprsa_remote_use *uses[WARPRSA_REMOTE_BATCH_MAX];
-    const unsigned count = warprsa_use_host_takes_more(host)
-                               ? take(host, uses, WARPRSA_REMOTE_BATCH_MAX)
-                               : 0;
+    const bool takes = warprsa_use_host_takes_more(host);
+    bool sent_back = false;
+    const unsigned count =
+        takes ? take(host, uses, WARPRSA_REMOTE_BATCH_MAX, &sent_back) : 0;
 
-    if (count == 0)
-        return false;
-    if (!send_uses(host, uses, count)) {
+    if (count > 0 && !send_uses(host, uses, count)) {
         host->lost = true; /* all of its uses wait again */
         snprintf(host->why, sizeof(host->why), "no memory");
     }
-    if (host->core->waiting.count > 0)
+    if (sent_back)
+        warprsa_use_hosts_wake_all(host->core);
+    else if ((count > 0 || !takes) && host->core->waiting.count > 0)
         warprsa_use_hosts_wake(host->core);
-    return true;
+    return count > 0;
 }
 
 void warprsa_use_host_unload(warprsa_use_host *host, const warprsa_use_key *key)

@@ -26,7 +26,7 @@ enum {
 typedef struct warprsa_uses_config {
     warprsa_network_daemon daemon;
     warprsa_tls_files tls; /* the texts must live on */
-    bool verify;           /* check signatures */
+    bool verify;           /* check what can be checked */
 } warprsa_uses_config;
 
 typedef struct warprsa_uses_core {

@@ -94,6 +94,12 @@ int warprsa_use_digest_named(const char *word, size_t length)
     return -1;
 }
 
+bool warprsa_use_is_checkable(const warprsa_key_use *use)
+{
+    return use->operation == WARPRSA_USE_SIGN ||
+           use->padding == WARPRSA_PADDING_NONE;
+}
+
 unsigned warprsa_use_digest_bytes(unsigned digest)
 {
     return digests[digest].bytes;

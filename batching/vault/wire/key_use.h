@@ -22,6 +22,7 @@
 #ifndef WARPRSA_BATCHING_VAULT_WIRE_KEY_USE_H
 #define WARPRSA_BATCHING_VAULT_WIRE_KEY_USE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -114,6 +115,12 @@ typedef struct warprsa_use_errors {
  */
 const char *warprsa_key_use_fault(const warprsa_key_use *use,
                                   unsigned modulus_bytes);
+
+/* Whether anybody can check the answer to a use by the public key: of SIGN, and
+ * of DECRYPT NONE, whose answer raised to e is the input. A padding that was
+ * removed can't be put back, as it has random bytes. The use has no fault. Any
+ * thread. */
+bool warprsa_use_is_checkable(const warprsa_key_use *use);
 
 /* The words of keys.conf and of log lines. Static storage; "?" for a number
  * that stands for none. Digests have names that libcrypto knows, too. */

@@ -239,12 +239,18 @@ TEST_IN(what_has_no_result, begin, end)
     assert_int_equal(use.errors.codes[0], 18);
     fake_vault.slow = true;
     assert_int_equal(use_key(&use, KEY, &decrypt), WARPRSA_USE_FAILED);
-    /* GPU hosts are not asked for a signature that can't be made. */
+    /* GPU hosts are not asked for a signature that can't be made, nor for the
+     * power of a number that is too large. */
     fake_vault.computed = 0;
     fake_vault.remote = true;
     assert_int_equal(use_key(&use, KEY, &sign_pss), WARPRSA_USE_FAILED);
     assert_int_equal(use.errors.codes[0], 17);
+    assert_int_equal(use_key(&use, KEY, &decrypt_raw), WARPRSA_USE_FAILED);
+    assert_int_equal(use.errors.codes[0], 17);
     assert_int_equal(fake_vault.computed, 0);
+    assert_int_equal(use_key(&use, KEY, &decrypt), WARPRSA_USE_FAILED);
+    assert_int_equal(use.errors.codes[0], 18);
+    assert_int_equal(fake_vault.computed, 1);
     fake_vault.remote = false;
     fake_vault.bad = false;
     assert_int_equal(s.queue_config.counters->vault_uses, 0);

@@ -40,6 +40,11 @@ static const warprsa_key_use decrypt __attribute__((unused)) = {
     .padding = WARPRSA_PADDING_PKCS1,
     .input_bytes = SMALL,
 };
+static const warprsa_key_use decrypt_raw __attribute__((unused)) = {
+    .operation = WARPRSA_USE_DECRYPT,
+    .padding = WARPRSA_PADDING_NONE,
+    .input_bytes = SMALL,
+};
 static const warprsa_key_use decrypt_large __attribute__((unused)) = {
     .operation = WARPRSA_USE_DECRYPT,
     .padding = WARPRSA_PADDING_OAEP,

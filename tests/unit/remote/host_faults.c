@@ -97,29 +97,33 @@ TEST_IN(test_refuses_many, begin, end)
     }
 }
 
-/* ---- Signatures that are checked eight at a time ---- */
+/* ---- Answers that are checked eight at a time ---- */
 
 /* Signatures with PSS, of which one is wrong by a bit and two are exchanged,
- * between others with PKCS #1. Each right one is released and no other one. */
-TEST_IN(test_many_signatures, begin, end)
+ * between others with PKCS #1 and decryptions without a padding, of which one
+ * is wrong by a bit, too. Each right one is released and no other one. */
+TEST_IN(test_many_answers, begin, end)
 {
+    static const warprsa_key_use *const uses[] = {&sign_pss, &sign_pkcs1,
+                                                  &sign_pss, &decrypt_raw};
     enum {
-        SIGNED = 30,
-        WRONG = 5,
+        ASKED = 40,
+        WRONG = 6,
+        WRONG_RAW = 15,
         EXCHANGED = 20,
     };
     static warprsa_remote_response response;
-    static uint8_t right[SIGNED][BYTES];
+    static uint8_t right[ASKED][BYTES];
     unsigned moved = 0;
 
     fake.has_ifma = true;
     set_away(2, true);
-    for (unsigned i = 0; i < SIGNED; i++)
-        ask(i, 7, i % 3 == 1 ? &sign_pkcs1 : &sign_pss);
-    expect_uses(1, SIGNED);
+    for (unsigned i = 0; i < ASKED; i++)
+        ask(i, 7, uses[i % 4]);
+    expect_uses(1, ASKED);
     response = (warprsa_remote_response){.kind = WARPRSA_REMOTE_RESULTS,
-                                         .count = SIGNED};
-    for (unsigned i = 0; i < SIGNED; i++) {
+                                         .count = ASKED};
+    for (unsigned i = 0; i < ASKED; i++) {
         compute_right(1, i, right[i]);
         response.result[i] =
             (warprsa_remote_result){.id = fake.hosts[1].sent[i].id,
@@ -128,13 +132,15 @@ TEST_IN(test_many_signatures, begin, end)
                                     .output = right[i]};
     }
     right[WRONG][BYTES - 1] ^= 1;
-    response.result[EXCHANGED].output = right[EXCHANGED + 1];
-    response.result[EXCHANGED + 1].output = right[EXCHANGED];
+    right[WRONG_RAW][BYTES - 1] ^= 1;
+    response.result[EXCHANGED].output = right[EXCHANGED + 2];
+    response.result[EXCHANGED + 2].output = right[EXCHANGED];
     set_away(1, true);
     respond(1, &response);
     assert_int_equal(fake.powers, 20);
-    for (unsigned i = 0; i < SIGNED; i++)
-        if (i == WRONG || i == EXCHANGED || i == EXCHANGED + 1) {
+    for (unsigned i = 0; i < ASKED; i++)
+        if (i == WRONG || i == WRONG_RAW || i == EXCHANGED ||
+            i == EXCHANGED + 2) {
             assert_int_equal(tasks[i].done, 0);
             moved++;
         } else {
@@ -145,7 +151,7 @@ TEST_IN(test_many_signatures, begin, end)
     expect_uses(2, moved);
     for (unsigned i = 0; i < moved; i++)
         answer_right(2, i);
-    for (unsigned i = 0; i < SIGNED; i++)
+    for (unsigned i = 0; i < ASKED; i++)
         assert_done(i);
 }
 

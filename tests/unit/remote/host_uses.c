@@ -8,6 +8,7 @@
 #include "tests/unit/remote/played_hosts.h"
 
 #include <string.h>
+#include <unistd.h>
 
 TEST_IN(test_answers, begin, end)
 {
@@ -153,8 +154,8 @@ TEST_IN(test_refusals, begin, end)
     assert_done(0);
 }
 
-/* A host that finds fault with what is valid is not believed. Ciphertexts have
- * faults that only the private key shows. */
+/* A host that finds fault with what is valid is not believed. Ciphertexts with
+ * a padding have faults that only the private key shows. */
 TEST_IN(test_invalid, begin, end)
 {
     const char *said = NULL;
@@ -163,19 +164,22 @@ TEST_IN(test_invalid, begin, end)
     ask(0, 7, &sign_pkcs1);
     ask(1, 7, &sign_pss);
     ask(2, 7, &decrypt);
-    expect_uses(1, 3);
+    ask(3, 7, &decrypt_raw);
+    expect_uses(1, 4);
     answer_status(1, 2, WARPRSA_REMOTE_INVALID);
     wait_until(is_done, &tasks[2]);
     assert_false(tasks[2].task.has_answer);
     answer_status(1, 0, WARPRSA_REMOTE_INVALID);
     answer_status(1, 1, WARPRSA_REMOTE_INVALID);
-    assert_int_equal(tasks[0].done + tasks[1].done, 0);
+    answer_status(1, 3, WARPRSA_REMOTE_INVALID);
+    assert_int_equal(tasks[0].done + tasks[1].done + tasks[3].done, 0);
     set_away(2, false);
-    expect_uses(2, 2);
-    answer_right(2, 0);
-    answer_right(2, 1);
+    expect_uses(2, 3);
+    for (unsigned i = 0; i < 3; i++)
+        answer_right(2, i);
     assert_done(0);
     assert_done(1);
+    assert_done(3);
     said = strstr(fake.log, "key www: host a:1 refuses to sign");
     assert_non_null(said);
     assert_null(strstr(said + 1, "key www: host a:1"));
@@ -247,9 +251,10 @@ TEST_IN(test_denial, begin, end)
                            "digest sha256: there keys.conf does not allow"));
 }
 
-/* A wrong signature is not released, and the host is not used for a while; nor
- * is what a host has that lies about lengths. */
-static void wrong_signature(const warprsa_key_use *use)
+/* A wrong signature, or a decryption without a padding that is wrong, is not
+ * released, and the host is not used for a while; nor is what a host has that
+ * lies about lengths. */
+static void wrong_answer(const warprsa_key_use *use, const char *line)
 {
     uint8_t wrong[BYTES] = {0};
 
@@ -267,18 +272,24 @@ static void wrong_signature(const warprsa_key_use *use)
     answer_right(2, 0);
     assert_done(0);
     assert_int_equal(counters->vault_remote_wrong, 1);
-    assert_non_null(strstr(fake.log, "a:1: no uses of its keys: a signature is "
-                                     "wrong"));
+    assert_non_null(strstr(fake.log, line));
 }
 
 TEST_IN(test_wrong_pkcs1, begin, end)
 {
-    wrong_signature(&sign_pkcs1);
+    wrong_answer(&sign_pkcs1,
+                 "a:1: no uses of its keys: a signature is wrong\n");
 }
 
 TEST_IN(test_wrong_pss, begin, end)
 {
-    wrong_signature(&sign_pss);
+    wrong_answer(&sign_pss, "a:1: no uses of its keys: a signature is wrong\n");
+}
+
+TEST_IN(test_wrong_raw_decryption, begin, end)
+{
+    wrong_answer(&decrypt_raw, "a:1: no uses of its keys: a decryption without "
+                               "padding is wrong\n");
 }
 
 TEST_IN(test_wrong_length, begin, end)
@@ -436,6 +447,93 @@ TEST_IN(test_key_goes, begin, end)
     answer_right(1, 0);
     assert_done(0);
     wait_until(is_unloaded, NULL);
+}
+
+/* ---- Hosts that are woken for a use and do not take it ---- */
+
+/* From now on threads do not look by themselves what there is to do. */
+static atomic_bool only_woken;
+
+int __real_pthread_cond_timedwait(pthread_cond_t *condition,
+                                  pthread_mutex_t *mutex,
+                                  const struct timespec *until);
+
+int __wrap_pthread_cond_timedwait(pthread_cond_t *condition,
+                                  pthread_mutex_t *mutex,
+                                  const struct timespec *until)
+{
+    return atomic_load(&only_woken)
+               ? pthread_cond_wait(condition, mutex)
+               : __real_pthread_cond_timedwait(condition, mutex, until);
+}
+
+static int begin_woken(void **state)
+{
+    atomic_store(&only_woken, true);
+    return begin(state);
+}
+
+static int end_woken(void **state)
+{
+    const int result = end(state);
+
+    atomic_store(&only_woken, false);
+    return result;
+}
+
+/* Host 1 is woken first, as the first idle one. It can't have the key, and host
+ * 2 gets the use. */
+TEST_IN(test_woken_without_a_number, begin_woken, end_woken)
+{
+    unsigned asked = 0;
+
+    fake.hosts[1].keys_max = 0;
+    while (atomic_load(&counters->vault_remote_moved) < 10) {
+        assert_in_range(asked, 0, TASKS - 1);
+        ask(asked, 7, &sign_pkcs1);
+        expect_session(1);
+        expect_uses(2, asked + 1);
+        answer_right(2, asked);
+        assert_done(asked++);
+    }
+    assert_int_equal(fake.hosts[1].count, 0);
+}
+
+static bool are_sent(const void *arg)
+{
+    bool sent = false;
+
+    pthread_mutex_lock(&fake.lock);
+    sent = fake.hosts[1].count + fake.hosts[2].count == *(const unsigned *)arg;
+    pthread_mutex_unlock(&fake.lock);
+    return sent;
+}
+
+/* Each host has a use. Host 1 is woken for one more, finds that the list does
+ * not have it any more, and takes nothing. */
+TEST_IN(test_woken_when_removed, begin_woken, end_woken)
+{
+    static const unsigned two = 2;
+    unsigned of_second = 0;
+    char why[200];
+
+    ask(0, 7, &sign_pkcs1);
+    expect_session(1);
+    expect_session(2);
+    usleep(100000); /* hosts that do not sleep yet show nothing here */
+    ask(1, 7, &sign_pkcs1);
+    wait_until(are_sent, &two);
+    usleep(100000);
+    of_second = fake.hosts[2].count;
+    assert_true(warprsa_remote_hosts_set("b:2", why, sizeof(why)));
+    ask(2, 7, &sign_pkcs1);
+    expect_uses(2, of_second + 1);
+    for (unsigned i = 0; i < 2 - of_second; i++)
+        answer_right(1, i);
+    for (unsigned i = 0; i <= of_second; i++)
+        answer_right(2, i);
+    for (unsigned i = 0; i < 3; i++)
+        assert_done(i);
 }
 
 RUN_TESTS(set_up, tear_down)

@@ -34,7 +34,7 @@ struct played {
     pthread_mutex_t lock; /* of all below */
     struct fake_host {
         bool away;
-        uint32_t room;
+        uint32_t room, keys_max;
         warprsa_link *link;
         unsigned opened, closed, keys, messages, unloaded;
         size_t largest; /* message, in uses */
@@ -45,7 +45,7 @@ struct played {
     uint8_t buffer[WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX];
     warprsa_remote_request request;
     char log[65536];
-    bool has_ifma;   /* signatures are checked eight at a time */
+    bool has_ifma;   /* answers are checked eight at a time */
     unsigned powers; /* of these, how many for a check of the hash */
 };
 extern struct played fake;
@@ -61,7 +61,7 @@ extern EVP_PKEY *pkey;
 extern warprsa_vault *vault;
 extern warprsa_vault_key *key; /* that ask() uses */
 extern warprsa_counters *counters;
-extern const warprsa_key_use sign_pkcs1, decrypt, decrypt_tls;
+extern const warprsa_key_use sign_pkcs1, decrypt, decrypt_tls, decrypt_raw;
 
 /* Deadlines for TEST_WITH(). */
 extern const unsigned short_ms, hang_ms, slow_ms;
@@ -107,7 +107,7 @@ void answer(unsigned number, unsigned i, warprsa_remote_status status,
             const uint8_t *output, uint32_t bytes, warprsa_denial denial);
 void answer_right(unsigned number, unsigned i);
 
-/* What is right for the i-th use of a host, of SIGN. */
+/* What is right for the i-th use of a host, one that can be checked. */
 void compute_right(unsigned number, unsigned i, uint8_t right[BYTES]);
 void answer_status(unsigned number, unsigned i, warprsa_remote_status status);
 

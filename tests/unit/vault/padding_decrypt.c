@@ -697,4 +697,42 @@ TEST(other_keys_are_refused)
     EVP_PKEY_free(elliptic);
 }
 
+/* Somebody else's answer without a padding is checked by the public key, which
+ * also finds that a number is too large, with the errors of the private one.
+ * Answers whose padding was removed are never right. */
+TEST(answers_are_checked_by_the_public_key)
+{
+    for (int i = 0; i < SUBJECTS; i++) {
+        const unsigned bytes = all[i]->bytes;
+        warprsa_padding_key *public =
+            warprsa_padding_key_new_public(subject_library(), all[i]->oracle);
+        warprsa_key_use use =
+            use_of(WARPRSA_USE_DECRYPT, WARPRSA_PADDING_NONE, bytes);
+        warprsa_use_errors errors, expected;
+        uint8_t ciphertext[BYTES_MAX], number[BYTES_MAX], power[BYTES_MAX];
+
+        assert_non_null(public);
+        RAND_bytes(ciphertext, (int)bytes);
+        ciphertext[0] = 0;
+        subject_power(all[i], all[i]->d, ciphertext, power);
+        assert_true(
+            warprsa_padding_encode(public, &use, ciphertext, number, &errors));
+        assert_memory_equal(number, ciphertext, bytes);
+        assert_true(warprsa_padding_verify(public, &use, ciphertext, power));
+        use.padding = WARPRSA_PADDING_PKCS1;
+        assert_false(warprsa_padding_verify(public, &use, ciphertext, power));
+        use.padding = WARPRSA_PADDING_NONE;
+        power[bytes - 1] ^= 1;
+        assert_false(warprsa_padding_verify(public, &use, ciphertext, power));
+        memset(ciphertext, 0xff, sizeof(ciphertext));
+        assert_false(warprsa_padding_encode(all[i]->key, &use, ciphertext,
+                                            number, &expected));
+        assert_false(
+            warprsa_padding_encode(public, &use, ciphertext, number, &errors));
+        assert_int_not_equal(errors.codes[0], 0);
+        assert_memory_equal(&errors, &expected, sizeof(errors));
+        warprsa_padding_key_free(public);
+    }
+}
+
 RUN_TESTS(setup, teardown)
