@@ -37,8 +37,8 @@ unsigned warprsa_hardware_queues(unsigned wanted)
     char number[DIGITS + 1];
     unsigned queues;
 
-    /* No more than wanted: on an H100 a process with 32 queues takes 0.46 s more
-     * to begin with the GPU than one with 8, and 0.25 s more to end. */
+    /* No more than wanted: on an H100 a process with 32 queues takes 0.46 s
+     * longer to begin with the GPU than one with 8, and 0.25 s to end. */
     snprintf(number, sizeof(number), "%u",
              wanted < WARPRSA_GPU_STREAMS_MAX ? wanted
                                               : WARPRSA_GPU_STREAMS_MAX);
