@@ -356,8 +356,8 @@ bool warprsa_engine_cuda_is_installed(char *why, size_t why_size);
  * CUDA_DEVICE_MAX_CONNECTIONS says so when CUDA starts ("CUDA environment
  * variables" in its programming guide); more streams wait for each other. If
  * more than 8 are wanted, the variable is not set and the process has one
- * thread, this function sets it to 32: nobody else can be reading the
- * environment then. A number below 8 is no reason for fewer streams. Any
+ * thread, this function sets it to `wanted`, or 32: nobody else can be reading
+ * the environment then. A number below 8 is no reason for fewer streams. Any
  * thread.
  */
 unsigned warprsa_hardware_queues(unsigned wanted);

@@ -34,12 +34,16 @@ static unsigned number_of(const char *value)
 unsigned warprsa_hardware_queues(unsigned wanted)
 {
     const char *value = getenv(variable);
-    char most[DIGITS + 1];
+    char number[DIGITS + 1];
     unsigned queues;
 
-    snprintf(most, sizeof(most), "%d", (int)WARPRSA_GPU_STREAMS_MAX);
+    /* No more than wanted: on an H100 a process with 32 queues takes 0.46 s
+     * longer to begin with the GPU than one with 8, and 0.25 s to end. */
+    snprintf(number, sizeof(number), "%u",
+             wanted < WARPRSA_GPU_STREAMS_MAX ? wanted
+                                              : WARPRSA_GPU_STREAMS_MAX);
     if (value == NULL && wanted > QUEUES_DEFAULT && __libc_single_threaded &&
-        setenv(variable, most, 0) == 0)
+        setenv(variable, number, 0) == 0)
         value = getenv(variable);
     queues = value == NULL ? QUEUES_DEFAULT : number_of(value);
     if (queues < QUEUES_DEFAULT)

@@ -7,14 +7,10 @@
  */
 #include "provider/reference_method.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include <openssl/bn.h>
 #include <openssl/crypto.h>
-#include <openssl/err.h>
-#include <openssl/objects.h>
-#include <openssl/x509.h>
 
 #include "batching/vault/wire/digest_info.h"
 #include "provider/reference_use.h"
@@ -42,54 +38,14 @@ static const warprsa_intended_use *take_intended(void)
     return intended;
 }
 
-/* The number of a digest that libcrypto knows by its NID. */
-static uint8_t digest_by_nid(int nid)
-{
-    const char *name = nid == NID_undef ? NULL : OBJ_nid2sn(nid);
-    char word[32];
-    size_t length = name == NULL ? 0 : strlen(name);
-    int number = -1;
-
-    for (size_t i = 0; i < length && i < sizeof(word); i++)
-        word[i] = (char)tolower((unsigned char)name[i]);
-    if (length > 0 && length <= sizeof(word))
-        number = warprsa_use_digest_named(word, length);
-    return number < 0 ? WARPRSA_DIGEST_NONE : (uint8_t)number;
-}
-
-/* The same, of a DigestInfo that is encoded as libcrypto does not. */
-static uint8_t digest_parsed(const unsigned char *from, int length)
-{
-    const unsigned char *at = from;
-    const X509_ALGOR *algorithm = NULL;
-    const ASN1_OBJECT *object = NULL;
-    X509_SIG *info = NULL;
-    uint8_t digest = WARPRSA_DIGEST_NONE;
-
-    ERR_set_mark();
-    info = d2i_X509_SIG(NULL, &at, length);
-    if (info != NULL && at == from + length) {
-        X509_SIG_get0(info, &algorithm, NULL);
-        X509_ALGOR_get0(&object, NULL, NULL, algorithm);
-        digest = digest_by_nid(OBJ_obj2nid(object));
-    }
-    X509_SIG_free(info);
-    ERR_pop_to_mark();
-    return digest;
-}
-
-/* The digest whose DigestInfo is signed; NONE: it is no DigestInfo, and not
- * MD5 and SHA-1 after each other. */
+/* The digest whose DigestInfo is signed, or MD5 and SHA-1 after each other. The
+ * vault takes a named digest with libcrypto's own DigestInfo alone. What is
+ * encoded otherwise is NONE: any bytes, if the rules allow them. */
 static uint8_t digest_signed(const unsigned char *from, int length)
 {
-    uint8_t digest = (uint8_t)warprsa_digest_info_of(from, (size_t)length);
-
-    if (digest == WARPRSA_DIGEST_NONE)
-        digest = digest_parsed(from, length);
-    if (digest == WARPRSA_DIGEST_NONE &&
-        length == (int)warprsa_use_digest_bytes(WARPRSA_DIGEST_MD5_SHA1))
-        digest = WARPRSA_DIGEST_MD5_SHA1;
-    return digest;
+    if (length == (int)warprsa_use_digest_bytes(WARPRSA_DIGEST_MD5_SHA1))
+        return WARPRSA_DIGEST_MD5_SHA1;
+    return (uint8_t)warprsa_digest_info_of(from, (size_t)length);
 }
 
 /* Signs. Returns the length of the modulus, or -1. */

@@ -130,15 +130,17 @@ static warprsa_status test_kernel(void *arg, warprsa_size_class size,
                                   const warprsa_kernel *kernel)
 {
     warprsa_device *device = arg;
-    warprsa_batch_memory *memory = &device->streams[0].memory;
+    warprsa_cuda_stream *s = &device->streams[0];
     warprsa_status status;
     warprsa_task task;
     double ms;
 
-    memory->kernel = kernel;
+    s->memory.kernel = kernel;
     status = warprsa_known_answer_batch(&warprsa_cuda_engine, device,
                                         &device->test, 0, size, &task, 1, &ms);
-    memory->kernel = NULL;
+    s->memory.kernel = NULL;
+    /* As in time_batch(). */
+    memset(&s->eta, 0, sizeof(s->eta));
     return status;
 }
 

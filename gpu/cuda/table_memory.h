@@ -25,7 +25,7 @@
 
 enum {
     /* Four batches of RSA-4096 are best under way at once
-     * (warprsa_rule_batches()). With 2,048 requests of eight keys each, six of
+     * (warprsa_rule_batch_of()). With 2,048 requests of eight keys each, six of
      * them have tables that cost no time; shorter keys have shorter tables. */
     WARPRSA_TABLE_BLOCKS = 3,
     /* A batch takes whole units of a block: bits of a uint32_t. */

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/un.h>
 
 enum {
@@ -144,7 +145,15 @@ static void send_any_message(script *x)
     send_bytes(x, &message, sizeof(message));
 }
 
-/* A question which keys the vault has, and mostly the reply. */
+/* Has the user know of some keys alone. An earlier question with the same
+ * generation, whose reply may be the one that is read, had the same ones. */
+static void hide_keys(const warprsa_message *question)
+{
+    fake_vault.unknown_before = question->generation % (FAKE_VAULT_KEYS + 1);
+}
+
+/* A question which keys the vault has, and mostly the reply. No reply names a
+ * key that is hidden. */
 static void ask_for_key(script *x)
 {
     warprsa_message message = {.version = WARPRSA_PROTOCOL,
@@ -154,6 +163,7 @@ static void ask_for_key(script *x)
     struct pollfd one = {.fd = x->control, .events = POLLIN};
     warprsa_key_message reply;
 
+    hide_keys(&message);
     snprintf(message.name, sizeof(message.name), "key%02u",
              fuzz_byte(&x->in) % (FAKE_VAULT_KEYS + 1));
     if (fuzz_byte(&x->in) > 128)
@@ -166,6 +176,11 @@ static void ask_for_key(script *x)
     assert_true(reply.spki_bytes <= sizeof(reply.spki));
     assert_non_null(memchr(reply.name, '\0', sizeof(reply.name)));
     assert_non_null(memchr(reply.allowed, '\0', sizeof(reply.allowed)));
+    if (reply.type != WARPRSA_MESSAGE_KEY)
+        assert_int_equal(reply.name[0], '\0');
+    else if (reply.generation == message.generation)
+        assert_true(strtoul(reply.name + 3, NULL, 10) >=
+                    fake_vault.unknown_before);
 }
 
 /* A question for a key with certificates from some byte on, and mostly the
@@ -182,6 +197,7 @@ static void ask_for_certificates(script *x)
 
     fake_vault.certificates =
         fuzz_number(&x->in) % (WARPRSA_KEY_CERTIFICATES_MAX + 1);
+    hide_keys(&message);
     snprintf(message.name, sizeof(message.name), "key%02u",
              fuzz_byte(&x->in) % (FAKE_VAULT_KEYS + 1));
     if (fuzz_byte(&x->in) > 128)

@@ -265,8 +265,8 @@ def do_denials(on, www, ca, theirs, paced):
     number = b"\0" * 256
     sha512 = pkcs1_input("SHA512"), sign("PKCS1", "SHA512")
     is_denied(session.use(*pkcs1_sha256(none)), "NO_KEY")
-    is_denied(session.use(*pkcs1_sha256(theirs)), "USER")
-    is_denied(session.use(theirs, number, sign("NONE")), "USER")
+    is_denied(session.use(*pkcs1_sha256(theirs)), "NO_KEY")
+    is_denied(session.use(theirs, number, sign("NONE")), "NO_KEY")
     is_denied(session.use(ca, b"\0" * 384, decrypt("PKCS1")), "OPERATION")
     is_denied(session.use(www, number, sign("NONE")), "PADDING")
     is_denied(session.use(www, number, decrypt("NONE")), "PADDING")
@@ -291,7 +291,7 @@ def do_other(on, www, theirs):
     session, key = Session(on), Key(theirs)
     www, theirs = session.name(Key(www).spki_sha256), session.name(
         key.spki_sha256)
-    is_denied(session.use(*pkcs1_sha256(www)), "USER")
+    is_denied(session.use(*pkcs1_sha256(www)), "NO_KEY")
     verify(key, is_done(session.use(*pkcs1_sha256(theirs))),
            padding.PKCS1v15(), "SHA256")
     end(session)

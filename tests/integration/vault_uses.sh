@@ -142,6 +142,9 @@ if [ "$(id -u)" = 0 ]; then
     export OPENSSL_CONF=$work/openssl.cnf
     denied www 'user 65534 .*sign, padding pkcs1, digest sha256' \
         by_other "$OPENSSL" dgst -sha256 -sign www.ref message
+    # The log alone says that there is this key.
+    grep -q 'the vault has no such key for this user' denied.out
+    grep -q 'denied to user 65534 .*allows this user nothing with it' daemon.log
     export OPENSSL_CONF=/dev/null
 fi
 [ "$(live "$daemon" checks_failed)" = 0 ] || fail "checks failed"

@@ -17,9 +17,6 @@ enum {
     /* Tries to get all pieces of a key's certificates: each that fails takes a
      * reload of the daemon's keys at that moment. */
     EDITIONS_MAX = 8,
-    /* Replies that say how far the daemon has looked: twice those that it takes
-     * for as many keys as a vault can have. */
-    ROUNDS_MAX = 2 * WARPRSA_CLIENT_KEYS_MAX / WARPRSA_LIST_KEYS,
 };
 
 bool warprsa_key_lookup_open(warprsa_key_lookup *lookup, const char *path,
@@ -68,17 +65,17 @@ static bool is_piece(const warprsa_certificates_piece *piece, uint32_t offset)
            (left < sizeof(piece->pem) ? left : sizeof(piece->pem));
 }
 
-/* Whether a reply with this name brings the asker on. The one to a LIST comes
- * after the name that was asked for: else whoever lists keys would do so for
- * ever. */
+/* Whether a reply has a name that it can have. A NO_KEY has none. The key of a
+ * LIST comes after the name that was asked for: else whoever lists keys would
+ * do so for ever. */
 static bool is_wanted_name(const warprsa_key_message *key,
                            const warprsa_message *question)
 {
+    if (key->type == WARPRSA_MESSAGE_NO_KEY)
+        return key->name[0] == '\0';
     if (question->type == WARPRSA_MESSAGE_LIST)
-        return strcmp(key->name, question->name) > 0 ||
-               (key->type == WARPRSA_MESSAGE_NO_KEY && key->name[0] == '\0');
-    return key->type == WARPRSA_MESSAGE_NO_KEY ||
-           strcmp(key->name, question->name) == 0;
+        return strcmp(key->name, question->name) > 0;
+    return strcmp(key->name, question->name) == 0;
 }
 
 /* Whether it can be the reply to this question. */
@@ -173,22 +170,15 @@ warprsa_key_found warprsa_key_lookup_next(warprsa_key_lookup *lookup,
                                           warprsa_key_message *key, char *why,
                                           size_t why_size)
 {
-    char from[WARPRSA_KEY_NAME_SIZE];
+    warprsa_key_found found = WARPRSA_KEY_UNKNOWN;
 
     if (name[0] == '\0')
         lookup->listed = 0;
-    snprintf(from, sizeof(from), "%s", name);
-    for (unsigned i = 0; i < ROUNDS_MAX; i++) {
-        const warprsa_key_found found = ask_for_key(
-            lookup, WARPRSA_MESSAGE_LIST, from, 0, key, why, why_size);
-
-        if (found == WARPRSA_KEY_FOUND &&
-            lookup->listed++ == WARPRSA_CLIENT_KEYS_MAX)
-            break;
-        if (found != WARPRSA_KEY_NOT_FOUND || key->name[0] == '\0')
-            return found;
-        memcpy(from, key->name, sizeof(from));
-    }
+    found =
+        ask_for_key(lookup, WARPRSA_MESSAGE_LIST, name, 0, key, why, why_size);
+    if (found != WARPRSA_KEY_FOUND ||
+        lookup->listed++ < WARPRSA_CLIENT_KEYS_MAX)
+        return found;
     snprintf(why, why_size, "warprsad at %s finds keys without end",
              lookup->control.path);
     return WARPRSA_KEY_UNKNOWN;

@@ -29,6 +29,7 @@ typedef struct warprsa_control {
     warprsa_rounds_entry ready;
     warprsa_admission *owner;
     warprsa_applicant applicant;
+    warprsa_lookup lookup; /* the next message is read once it is answered */
     bool has_ended;
 } control_connection;
 
@@ -112,10 +113,29 @@ static const char *handle_message(control_connection *c,
         return NULL;
     case WARPRSA_MESSAGE_LOOKUP:
     case WARPRSA_MESSAGE_LIST:
-        return warprsa_lookups_reply(c->owner->offers.context->config.vault,
-                                     c->socket.fd, message, sender);
+        return warprsa_lookup_begin(&c->lookup,
+                                    c->owner->offers.context->config.vault,
+                                    c->socket.fd, message, sender);
     }
     return "it broke the protocol: an unknown message";
+}
+
+static void lose_control_connection(control_connection *c, const char *why)
+{
+    warprsa_offers_log(&c->owner->offers, &c->applicant,
+                       "loses its control connection", why);
+    end_control_connection(c);
+}
+
+/* Goes on with a question. False: the control connection has ended. */
+static bool go_on_looking_up(control_connection *c)
+{
+    const char *wrong = warprsa_lookup_go_on(
+        &c->lookup, c->owner->offers.context->config.vault, c->socket.fd);
+
+    if (wrong != NULL)
+        lose_control_connection(c, wrong);
+    return wrong == NULL;
 }
 
 /* Reads a message. False: there is none now, or the control connection has
@@ -150,12 +170,9 @@ static bool read_control_connection(control_connection *c)
         end_control_connection(c);
         return false;
     }
-    if (wrong == NULL)
-        return true;
-    warprsa_offers_log(&c->owner->offers, &c->applicant,
-                       "loses its control connection", wrong);
-    end_control_connection(c);
-    return false;
+    if (wrong != NULL)
+        lose_control_connection(c, wrong);
+    return wrong == NULL;
 }
 
 static void control_connection_ready(warprsa_event_source *source)
@@ -167,12 +184,13 @@ static void control_connection_ready(warprsa_event_source *source)
         make_ready(c);
 }
 
-/* Reads one message. Messages of a peer that has gone matter only if it was
- * offered a session: they may say that it has attached. False: the turn cost
- * next to nothing. */
+/* Goes on with a question, or else reads one message. Messages of a peer that
+ * has gone matter only if it was offered a session: they may say that it has
+ * attached. False: the turn cost next to nothing. */
 static bool read_one(control_connection *c)
 {
     const unsigned attachments = c->owner->attachments;
+    const bool looks_up = c->lookup.is_open;
     warprsa_applicant *applicant = &c->applicant;
 
     applicant->has_gone = has_gone(c);
@@ -180,10 +198,11 @@ static bool read_one(control_connection *c)
         end_control_connection(c);
         return false;
     }
-    if (!read_control_connection(c))
+    if (!(looks_up ? go_on_looking_up(c) : read_control_connection(c)))
         return false;
     make_ready(c);
-    return !applicant->has_gone || c->owner->attachments != attachments;
+    return !applicant->has_gone || looks_up ||
+           c->owner->attachments != attachments;
 }
 
 bool warprsa_admission_run_ready(warprsa_admission *a)

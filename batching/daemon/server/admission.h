@@ -5,9 +5,10 @@
  * program that loads the provider has one. Four messages are allowed there.
  * CONNECT asks for a session: it is offered one, and ATTACHED accepts the
  * offer. LOOKUP and LIST ask for keys of the vault (lookups.h). Anything else
- * ends the control connection. About a client only what
- * the kernel says is believed: who made the control connection, whose user the
- * limits count, and which process sent a message.
+ * ends the control connection. A question may take several turns, and the next
+ * message is read after its reply. About a client only what the kernel says is
+ * believed: who made the control connection, whose user the limits count, and
+ * which process sent a message.
  *
  * A control connection is the only socket of the daemon's into which a client
  * can put descriptors. Messages with descriptors stay unread, and disposal.h

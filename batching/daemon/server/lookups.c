@@ -38,21 +38,20 @@ static warprsa_vault_key *find(warprsa_vault *vault, const char *name,
     return NULL;
 }
 
-/* The first key after `name` that the user may know of. NULL: there is none
- * among the next ones, of which `name` is then the last; it is empty if there
- * are no more. */
-static warprsa_vault_key *find_next(warprsa_vault *vault,
-                                    char name[WARPRSA_KEY_NAME_SIZE],
+/* One turn's search for the first key after lookup->name that the user may know
+ * of. NULL: the search goes on, or there are no more keys and it has ended. */
+static warprsa_vault_key *find_next(warprsa_lookup *lookup,
+                                    warprsa_vault *vault,
                                     const warprsa_vault_user *user)
 {
-    for (unsigned i = 0; i < WARPRSA_LIST_KEYS; i++) {
-        warprsa_vault_key *key;
+    for (unsigned i = 0; i < WARPRSA_LOOKUP_KEYS; i++) {
+        warprsa_vault_key *key = NULL;
 
-        if (!warprsa_vault_next_name(vault, name)) {
-            name[0] = '\0';
+        lookup->is_open = warprsa_vault_next_name(vault, lookup->name);
+        if (!lookup->is_open)
             return NULL;
-        }
-        key = find(vault, name, user);
+        key = find(vault, lookup->name, user);
+        lookup->is_open = key == NULL;
         if (key != NULL)
             return key;
     }
@@ -107,33 +106,43 @@ static const char *fault(const warprsa_message *asked)
     return NULL;
 }
 
-static void look_up(warprsa_vault *vault, const warprsa_message *asked,
-                    const warprsa_vault_user *user, warprsa_key_message *reply)
+/* The key of the reply, as far as this turn finds it. */
+static warprsa_vault_key *look_up(warprsa_lookup *lookup, warprsa_vault *vault,
+                                  const warprsa_vault_user *user)
 {
-    char name[WARPRSA_KEY_NAME_SIZE];
-    warprsa_vault_key *key;
-
-    memcpy(name, asked->name, sizeof(name)); /* a name, so it ends in there */
-    if (asked->type == WARPRSA_MESSAGE_LIST) {
-        key = find_next(vault, name, user);
-        memcpy(reply->name, name, sizeof(name));
-    } else {
-        key = find(vault, name, user);
-    }
-    if (key != NULL)
-        describe(key, user, asked->number, reply);
-    warprsa_vault_key_release(key);
+    if (lookup->lists)
+        return find_next(lookup, vault, user);
+    lookup->is_open = false;
+    return find(vault, lookup->name, user);
 }
 
-const char *warprsa_lookups_reply(warprsa_vault *vault, int socket,
-                                  const warprsa_message *asked,
-                                  const struct ucred *sender)
+const char *warprsa_lookup_go_on(warprsa_lookup *lookup, warprsa_vault *vault,
+                                 int socket)
 {
+    /* No name but that of describe()'s key may come into it. */
     warprsa_key_message reply = {.type = WARPRSA_MESSAGE_NO_KEY,
-                                 .generation = asked->generation};
-    const char *wrong = fault(asked);
+                                 .generation = lookup->generation};
     warprsa_vault_user user;
-    warprsa_peer peer;
+    warprsa_vault_key *key = NULL;
+
+    warprsa_peer_user(&lookup->peer, "", &user);
+    if (vault != NULL)
+        key = look_up(lookup, vault, &user);
+    else
+        lookup->is_open = false;
+    if (key != NULL)
+        describe(key, &user, lookup->offset, &reply);
+    warprsa_vault_key_release(key);
+    if (lookup->is_open)
+        return NULL;
+    return warprsa_key_message_send(socket, &reply) ? NULL : "it has gone";
+}
+
+const char *warprsa_lookup_begin(warprsa_lookup *lookup, warprsa_vault *vault,
+                                 int socket, const warprsa_message *asked,
+                                 const struct ucred *sender)
+{
+    const char *wrong = fault(asked);
 
     if (wrong != NULL)
         return wrong;
@@ -141,9 +150,12 @@ const char *warprsa_lookups_reply(warprsa_vault *vault, int socket,
         return "it broke the protocol: it asks before it has read the answer";
     if (vault != NULL && !warprsa_vault_is_filled(vault))
         return "the keys have not been read yet";
-    warprsa_peer_find(&peer, socket, sender);
-    warprsa_peer_user(&peer, "", &user);
-    if (vault != NULL)
-        look_up(vault, asked, &user, &reply);
-    return warprsa_key_message_send(socket, &reply) ? NULL : "it has gone";
+    lookup->is_open = true;
+    lookup->lists = asked->type == WARPRSA_MESSAGE_LIST;
+    lookup->generation = asked->generation;
+    lookup->offset = asked->number;
+    /* A name, so it ends in there. */
+    memcpy(lookup->name, asked->name, sizeof(lookup->name));
+    warprsa_peer_find(&lookup->peer, socket, sender);
+    return warprsa_lookup_go_on(lookup, vault, socket);
 }

@@ -4,7 +4,8 @@
  * Uses of keys of the vault; see session_uses.h.
  *
  * A client learns no more of a use that fails than libcrypto would have told
- * it: that there is no result.
+ * it: that there is no result. Whom no rule of a key names learns no more than
+ * if the vault did not have it.
  */
 #include "batching/daemon/server/session_uses.h"
 
@@ -92,11 +93,17 @@ static warprsa_denial may(const warprsa_session *s, warprsa_pending *p,
 {
     warprsa_denial denial;
 
-    (void)find_again(s, p);
     do
         denial = warprsa_vault_may(p->vault_key, user, header, paid);
     while (denial == WARPRSA_DENIED_NO_KEY && find_again(s, p));
     return denial;
+}
+
+/* What the client is told of a denial that the vault has counted and logged. */
+static ending told(warprsa_denial denial)
+{
+    return denied(denial == WARPRSA_DENIED_USER ? WARPRSA_DENIED_NO_KEY
+                                                : denial);
 }
 
 /* Whether the client may have this use: PENDING, and p->use is filled in; or
@@ -113,13 +120,16 @@ static ending begin(warprsa_pending *p)
     if (s->closed || atomic_load(&s->context->stopping))
         return later;
     warprsa_shm_copy_header(&s->shm, slot, &header);
+    warprsa_peer_user(&s->peer, s->user.identity, &user);
+    (void)find_again(s, p);
     if (warprsa_key_use_fault(
             &header, warprsa_vault_key_modulus_bytes(p->vault_key)) != NULL)
-        return failed;
-    warprsa_peer_user(&s->peer, s->user.identity, &user);
+        return warprsa_vault_may_know(p->vault_key, &user)
+                   ? failed
+                   : denied(WARPRSA_DENIED_NO_KEY);
     denial = may(s, p, &user, &header, &paid);
     if (denial != WARPRSA_ALLOWED)
-        return denied(denial);
+        return told(denial);
     p->use = warprsa_session_use_new(p->vault_key, &header);
     if (p->use == NULL) {
         warprsa_vault_give_back(p->vault_key, &user, &paid);

@@ -71,7 +71,7 @@
 #define WARPRSA_SOCKET_DEFAULT "/run/warprsa/warprsad.sock"
 
 enum {
-    WARPRSA_PROTOCOL = 10,
+    WARPRSA_PROTOCOL = 11,
     WARPRSA_CLIENT_SLOTS_MAX = 65536,
     WARPRSA_CLIENT_KEYS_MAX = 65536,
     /* A notifier for each wait context of async jobs; some are idle. */
@@ -85,9 +85,6 @@ enum {
     /* Most keys have theirs in one reply: a chain of three certificates of
      * RSA-2048 takes some 6 KiB. */
     WARPRSA_KEY_CERTIFICATES_PIECE = 8192,
-    /* Keys that a LIST looks at before it says NO_KEY and how far it came, as
-     * most of them may be none of this user's. */
-    WARPRSA_LIST_KEYS = 64,
 };
 
 _Static_assert((int)WARPRSA_KEY_NAME_SIZE <= WARPRSA_IDENTITY_NAME,
@@ -122,9 +119,9 @@ typedef enum warprsa_message_type {
     WARPRSA_MESSAGE_LOOKUP,
     WARPRSA_MESSAGE_LIST,
     /* Daemon, over a control connection, of a warprsa_key_message: the key, or
-     * that there is none of which this user may make any use. name of a NO_KEY:
-     * if it is not empty, there is none up to this name, and LIST goes on
-     * there. */
+     * that there is none of which this user may make any use. The reply to a
+     * LIST comes when the daemon has found one or looked at all others: how far
+     * it has come would say where keys are that are not this user's. */
     WARPRSA_MESSAGE_KEY,
     WARPRSA_MESSAGE_NO_KEY,
 } warprsa_message_type;
@@ -158,7 +155,7 @@ typedef struct warprsa_certificates_piece {
 /* A key of the vault, as it is shown to one user. */
 typedef struct warprsa_key_message {
     uint32_t version;
-    uint32_t type; /* KEY; or NO_KEY, which has no more than a name */
+    uint32_t type; /* KEY; or NO_KEY, which has a generation alone */
     uint32_t generation;
     uint32_t spki_bytes;
     char name[WARPRSA_KEY_NAME_SIZE];

@@ -102,11 +102,12 @@ static void say_no_key(warprsa_use_host *host, const warprsa_judged_use *one)
     warprsa_use_key *key = one->use->key;
 
     if ((atomic_fetch_or(&key->lacks, bit) & bit) == 0)
-        warprsa_uses_say_about(host->core, host->place, 0, "key %s: host %s %s",
-                               warprsa_vault_key_name(key->key), host->name,
-                               one->result->status == WARPRSA_REMOTE_UNSUPPORTED
-                                   ? "takes no uses of keys of its own"
-                                   : "does not have it");
+        warprsa_uses_say_about(
+            host->core, host->place, 0, "key %s: host %s %s",
+            warprsa_vault_key_name(key->key), host->name,
+            one->result->status == WARPRSA_REMOTE_UNSUPPORTED
+                ? "takes no uses of keys of its own"
+                : "does not have it, or allows this host nothing");
 }
 
 /* Once in a session. */

@@ -12,9 +12,10 @@
 
 /* X(ID, NAME, TEXT). The name is for counters; the text completes "key www: ".
  * The order is that of the decision: what no line allows as a whole is denied
- * for the last of these that some line reached. */
+ * for the last of these that some line reached. Log and counters alone have
+ * USER: a user who is denied for it is told NO_KEY. */
 #define WARPRSA_EACH_DENIAL(X)                                                 \
-    X(NO_KEY, no_key, "the vault has no such key")                             \
+    X(NO_KEY, no_key, "the vault has no such key for this user")               \
     X(USER, user, "keys.conf allows this user nothing with it")                \
     X(OPERATION, operation,                                                    \
       "keys.conf does not allow this user the operation")                      \

@@ -65,6 +65,41 @@ TEST_IN(requests_of_the_other_kind, begin, end)
     assert_int_equal(fake_vault_references(), 0);
 }
 
+/* Has key number i carry out a use without sense, and returns the answer. */
+static warprsa_shm_slot senseless_use(raw_client *x, uint32_t slot, unsigned i)
+{
+    name_key(x, slot, i);
+    raw_client_fill(x, slot, 1, slot, 1);
+    x->shm.slot[slot].request.bytes = 0;
+    x->shm.use[slot].header = (warprsa_key_use){.operation = 77};
+    raw_client_submit(x, slot);
+    assert_int_equal(raw_client_answer(x, slot, 1), WARPRSA_REFUSED);
+    return x->shm.slot[slot];
+}
+
+/* A use without sense does not tell either whether the vault has a key. */
+TEST_IN(senseless_uses_of_hidden_keys, begin, end)
+{
+    warprsa_shm_slot known, hidden, missing;
+    raw_client x;
+
+    WAIT_UNTIL(raw_client_connect(&x, s.path, 16));
+    raw_client_attach(&x);
+    known = senseless_use(&x, 0, KEY); /* the control */
+    assert_int_equal(known.use_answer, WARPRSA_USE_FAILED);
+    fake_vault.unknown_before = FAKE_VAULT_KEYS;
+    hidden = senseless_use(&x, 1, KEY);
+    missing = senseless_use(&x, 2, FAKE_VAULT_KEYS);
+    assert_int_equal(hidden.use_answer, WARPRSA_USE_DENIED);
+    assert_int_equal(hidden.denial, WARPRSA_DENIED_NO_KEY);
+    assert_int_equal(missing.use_answer, hidden.use_answer);
+    assert_int_equal(missing.denial, hidden.denial);
+    assert_memory_equal(&missing.errors, &hidden.errors, sizeof(hidden.errors));
+    assert_int_equal(missing.bytes, hidden.bytes);
+    assert_int_equal(fake_vault.uses, 0);
+    raw_client_leave(&x);
+}
+
 /* A client that leaves with uses under way, at the queue and at the vault's
  * threads, leaves nothing behind. */
 TEST_IN(it_leaves_meanwhile, begin, end)

@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +21,7 @@ static void *nothing(void *arg)
 }
 
 /* The answer in a new process with this value of the variable; NULL: it isn't
- * set. *after says whether it is set to 32 then. */
+ * set. *after says whether it is set to what is wanted then. */
 static unsigned queues_in_child(const char *value, bool threads,
                                 unsigned wanted, bool *after)
 {
@@ -41,7 +40,7 @@ static unsigned queues_in_child(const char *value, bool threads,
             _exit(0);
         queues = warprsa_hardware_queues(wanted);
         value = getenv(variable);
-        if (value != NULL && strcmp(value, "32") == 0)
+        if (value != NULL && (unsigned)atoi(value) == wanted)
             queues |= 0x80;
         _exit((int)queues);
     }

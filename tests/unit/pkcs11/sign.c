@@ -222,6 +222,28 @@ TEST_IN(pkcs1, test_token_begin, test_token_end)
     }
 }
 
+/* What libcrypto would not encode so is any bytes to the vault: SHA-256 without
+ * the NULL. The rules of `www` allow these. */
+TEST_IN(digest_infos_of_other_encoders, test_token_begin, test_token_end)
+{
+    CK_SESSION_HANDLE session = test_token_session();
+    CK_MECHANISM mechanism = {CKM_RSA_PKCS, NULL, 0};
+    const uint8_t info[49] = {0x30, 0x2f, 0x30, 0x0b, 0x06, 0x09,
+                              0x60, 0x86, 0x48, 0x01, 0x65, 0x03,
+                              0x04, 0x02, 0x01, 0x04, 0x20};
+    uint8_t signature[BYTES], back[BYTES];
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_pkey(NULL, token.www, NULL);
+    size_t bytes = BYTES;
+
+    sign(session, &mechanism, info, sizeof(info), signature);
+    assert_int_equal(EVP_PKEY_verify_recover_init(context), 1);
+    assert_int_equal(
+        EVP_PKEY_verify_recover(context, back, &bytes, signature, BYTES), 1);
+    assert_int_equal(bytes, sizeof(info));
+    assert_memory_equal(back, info, sizeof(info));
+    EVP_PKEY_CTX_free(context);
+}
+
 TEST_IN(pss, test_token_begin, test_token_end)
 {
     CK_SESSION_HANDLE session = test_token_session();

@@ -107,7 +107,11 @@ static void assert_use(int padding, const char *digest)
                      padding == RSA_PKCS1_PADDING       ? WARPRSA_PADDING_PKCS1
                      : padding == RSA_PKCS1_PSS_PADDING ? WARPRSA_PADDING_PSS
                                                         : WARPRSA_PADDING_NONE);
-    if (last.padding != WARPRSA_PADDING_NONE)
+    /* A libcrypto with a DigestInfo of SM3 signs what the vault has no name
+     * for. */
+    if (last.padding == WARPRSA_PADDING_PKCS1 && strcmp(digest, "SM3") == 0)
+        assert_int_equal(last.digest, WARPRSA_DIGEST_NONE);
+    else if (last.padding != WARPRSA_PADDING_NONE)
         assert_true(EVP_MD_is_a(EVP_get_digestbyname(digest),
                                 warprsa_use_digest_name(last.digest)));
     uses = 0;
@@ -209,6 +213,70 @@ TEST(signs_what_it_is_given)
             ERR_clear_error();
             assert_memory_equal(signature, expected, length);
         }
+}
+
+/* A DigestInfo that libcrypto makes of a hash, and what it would not make. Each
+ * differs from the first in what an encoder may do otherwise. */
+static const struct odd_info {
+    unsigned char der[64];
+    size_t before; /* bytes in front of the hash */
+    size_t bytes;
+    uint8_t digest; /* that the daemon is told */
+} odd_infos[] = {
+    {{0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03,
+      0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20},
+     19,
+     51,
+     WARPRSA_DIGEST_SHA256},
+    /* Without the NULL. */
+    {{0x30, 0x2f, 0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03,
+      0x04, 0x02, 0x01, 0x04, 0x20},
+     17,
+     49,
+     WARPRSA_DIGEST_NONE},
+    /* A length of two bytes. */
+    {{0x30, 0x81, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48,
+      0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20},
+     20,
+     52,
+     WARPRSA_DIGEST_NONE},
+    /* A hash that is too short. */
+    {{0x30, 0x25, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03,
+      0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x14},
+     19,
+     39,
+     WARPRSA_DIGEST_NONE},
+    /* A byte behind it. */
+    {{0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03,
+      0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20},
+     19,
+     52,
+     WARPRSA_DIGEST_NONE},
+};
+
+/* The default provider signs all of them. The vault takes those that it would
+ * refuse as the digest's as any bytes, if the rules allow these. */
+TEST(signs_digest_infos_of_other_encoders)
+{
+    const way_to_sign way = {.padding = RSA_PKCS1_PADDING};
+    unsigned char expected[256], signature[256];
+
+    vault_key = rsa;
+    for (size_t i = 0; i < sizeof(odd_infos) / sizeof(odd_infos[0]); i++) {
+        struct odd_info info = odd_infos[i];
+
+        memset(info.der + info.before, 0x5a, info.bytes - info.before);
+        assert_int_equal(
+            sign_hash(NULL, rsa, &way, info.der, info.bytes, expected), 256);
+        uses = 0;
+        assert_int_equal(sign_hash(subject, rsa_reference, &way, info.der,
+                                   info.bytes, signature),
+                         256);
+        assert_memory_equal(signature, expected, 256);
+        assert_int_equal(uses, 1);
+        assert_int_equal(last.padding, WARPRSA_PADDING_PKCS1);
+        assert_int_equal(last.digest, info.digest);
+    }
 }
 
 TEST(wrong_hashes_and_rooms)

@@ -245,7 +245,9 @@ TEST_IN(denials_say_why, begin, end)
     name_key(NAMED, KEY);
     for (unsigned i = WARPRSA_DENIED_USER; i < WARPRSA_DENIALS; i++) {
         fake_vault.denial = i;
-        denied((warprsa_denial)i);
+        /* An identity that no rule names is not told that there is a key. */
+        denied(i == WARPRSA_DENIED_USER ? WARPRSA_DENIED_NO_KEY
+                                        : (warprsa_denial)i);
     }
     assert_int_equal(fake_vault.denials, WARPRSA_DENIALS - 2);
     fake_vault.denial = WARPRSA_ALLOWED;

@@ -66,7 +66,7 @@ warprsa_vault *fake_vault_reset(unsigned count)
     fake_vault.partial = false;
     fake_vault.hold_encode = fake_vault.hold_finish = false;
     fake_vault.hold_compute = false;
-    fake_vault.questions = 0;
+    fake_vault.questions = fake_vault.known = 0;
     fake_vault.uses = fake_vault.denials = fake_vault.late = 0;
     fake_vault.given_back = 0;
     fake_vault.paid = fake_vault.given_back_lines = 0;
@@ -226,6 +226,7 @@ bool warprsa_vault_may_know(warprsa_vault_key *key,
                             const warprsa_vault_user *user)
 {
     note_user(user);
+    atomic_fetch_add(&fake_vault.known, 1);
     return key->number >= fake_vault.unknown_before;
 }
 

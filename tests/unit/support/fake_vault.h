@@ -44,6 +44,7 @@ typedef struct fake_vault_state {
     atomic_uint uses, denials, given_back, computed, finished;
     atomic_uint held;      /* threads in a function that does not return */
     atomic_uint questions; /* to the rules */
+    atomic_uint known;     /* questions whether a user may know of a key */
     uint32_t order[FAKE_VAULT_ORDER]; /* whose the first ones were: user ids */
     /* The n-th question is paid by line n; the sum of the lines given back. */
     atomic_uint paid, given_back_lines;
