@@ -64,6 +64,8 @@ static bool open_session(warprsa_use_host *host, char *why, size_t why_size)
     host->lost = host->draining = host->wrong = false;
     host->silent = host->answered = host->refused = false;
     host->took_ns = host->removed_ns = 0;
+    host->unnumbered[0] = '\0';
+    host->is_unnumbered_said = false;
     atomic_store(&host->told, 0);
     pthread_mutex_unlock(&core->lock);
     if (!warprsa_trust_open(&host->trust, &core->config.tls, why, why_size))
@@ -150,12 +152,32 @@ static void sleep_for(warprsa_use_host *host, uint64_t ms)
     (void)pthread_cond_timedwait(&host->changed, &host->core->lock, &until);
 }
 
+/* With the lock held, but for the line itself: says once in a session that the
+ * host takes too few keys. Whether there was that to say. */
+static bool say_unnumbered(warprsa_use_host *host)
+{
+    if (host->unnumbered[0] == '\0' || host->is_unnumbered_said)
+        return false;
+    host->is_unnumbered_said = true;
+    pthread_mutex_unlock(&host->core->lock);
+    warprsa_uses_say_about(host->core, host->place, 0,
+                           "key %s: host %s takes only %u keys, which others "
+                           "have: neither this key nor later ones go there",
+                           host->unnumbered, host->name, host->keys_max);
+    pthread_mutex_lock(&host->core->lock);
+    return true;
+}
+
 /* Has the host work until the session is over. */
 static void serve(warprsa_use_host *host)
 {
+    bool sent = false;
+
     pthread_mutex_lock(&host->core->lock);
     while (goes_on(host)) {
-        if (warprsa_use_host_send(host))
+        sent = warprsa_use_host_send(host);
+        /* What has come during the line has woken nobody. */
+        if (say_unnumbered(host) || sent)
             continue;
         host->is_idle = true;
         sleep_for(host, warprsa_clock_ns() < host->paused_until_ns

@@ -36,6 +36,10 @@ typedef struct warprsa_use_host {
     char complaint[WARPRSA_TLS_WHY]; /* the last reason for no session */
     warprsa_use_pause pause;
     uint64_t removed_ns; /* when the list had it no more; 0: it has it */
+    /* The first key in a session that has no number there, or none; and whether
+     * the log has it. */
+    char unnumbered[WARPRSA_KEY_NAME_SIZE];
+    bool is_unnumbered_said;
     /* Under the lock. */
     pthread_cond_t changed;
     warprsa_link *link; /* NULL: no session */
@@ -84,7 +88,7 @@ void warprsa_use_hosts_wake_all(warprsa_uses_core *core);
 /* A bit for the place of each host of the list. */
 uint32_t warprsa_use_hosts_listed(void);
 
-/* Whether each of these hosts has said that it lacks the key. */
+/* Whether each of these hosts lacks the key, or has no number for it. */
 bool warprsa_use_lacks_key(const warprsa_remote_use *use, uint32_t hosts);
 
 /* Tells the host that a key goes. */

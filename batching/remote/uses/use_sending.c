@@ -11,8 +11,18 @@
 #include "batching/remote/uses/use_host_state.h"
 #include "batching/remote/wire/messages.h"
 
-/* Tells the host of a key, before the first operation with it. False: it knows
- * no such number, or there is no memory. */
+/* A use of a key whose number the host does not have: it is as if the host
+ * lacked the key. */
+static void lack_number(warprsa_use_host *host, warprsa_remote_use *use)
+{
+    use->lacks |= UINT32_C(1) << host->place;
+    if (host->unnumbered[0] == '\0')
+        snprintf(host->unnumbered, sizeof(host->unnumbered), "%s",
+                 warprsa_vault_key_name(use->key->key));
+}
+
+/* Tells the host of a key, before the first operation with it. False: there is
+ * no memory. */
 static bool tell_key(warprsa_use_host *host, warprsa_use_key *key)
 {
     enum {
@@ -23,8 +33,6 @@ static bool tell_key(warprsa_use_host *host, warprsa_use_key *key)
 
     if ((key->told & bit) != 0)
         return true;
-    if (key->number >= host->keys_max)
-        return false;
     to = warprsa_link_begin(host->link, ROOM);
     if (to == NULL)
         return false;
@@ -43,6 +51,7 @@ static unsigned take(warprsa_use_host *host, warprsa_remote_use **uses,
 {
     const uint64_t now_ns = warprsa_clock_ns();
     unsigned count = 0;
+    bool has_number = false;
 
     while (count < most && host->count < host->room) {
         warprsa_remote_use *use =
@@ -50,7 +59,10 @@ static unsigned take(warprsa_use_host *host, warprsa_remote_use **uses,
 
         if (use == NULL)
             break;
-        if (!tell_key(host, use->key)) {
+        has_number = use->key->number < host->keys_max;
+        if (!has_number)
+            lack_number(host, use);
+        if (!has_number || !tell_key(host, use->key)) {
             use->refused |= UINT32_C(1) << host->place;
             warprsa_use_host_send_back(host, use);
             *sent_back = true;

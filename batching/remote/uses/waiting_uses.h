@@ -36,7 +36,8 @@ typedef struct warprsa_remote_use {
     uint64_t deadline_ns;
     uint64_t sent_ns; /* to the host that has it */
     uint32_t refused; /* a bit for each place of a host that it never goes to */
-    uint32_t lacks;   /* the same of those that have said they lack the key */
+    uint32_t lacks;   /* the same of those that have said they lack the key, or
+                         have no number for it */
     bool is_again;    /* if it waits: a host has sent it back */
     /* Of all that have no answer, in the order of deadlines. */
     TAILQ_ENTRY(warprsa_remote_use) all;

@@ -238,6 +238,46 @@ TEST_IN(test_no_key_and_a_failure, begin, end)
     assert_int_equal(tasks[0].task.denial, WARPRSA_DENIED_NO_KEY);
 }
 
+static bool is_logged(const void *arg)
+{
+    bool logged = false;
+
+    pthread_mutex_lock(&fake.lock);
+    logged = strstr(fake.log, arg) != NULL;
+    pthread_mutex_unlock(&fake.lock);
+    return logged;
+}
+
+/* A host that has no number for the key never gets a use of it. If the list has
+ * no other host that may have it, the use is denied, not late; other keys are
+ * served. */
+TEST_IN(test_no_number, begin, end)
+{
+    warprsa_vault_key *const first = key;
+
+    set_away(2, true);
+    fake.hosts[1].keys_max = 1;
+    ask(0, 7, &sign_pkcs1);
+    expect_uses(1, 1);
+    add_key("other"); /* `first` keeps its number while it has a use */
+    key = warprsa_vault_find_name(vault, "other");
+    ask(1, 7, &sign_pkcs1);
+    wait_until(have_moved, &(const unsigned){1});
+    assert_int_equal(tasks[1].done, 0); /* host 2 may have it */
+    fake.hosts[2].keys_max = 1;
+    set_away(2, false);
+    wait_until(is_done, &tasks[1]);
+    assert_false(tasks[1].task.has_answer);
+    assert_false(tasks[1].task.is_late);
+    assert_int_equal(tasks[1].task.denial, WARPRSA_DENIED_NO_KEY);
+    assert_int_equal(fake.hosts[1].count + fake.hosts[2].count, 1);
+    wait_until(is_logged, "key other: host a:1 takes only 1 keys, ");
+    wait_until(is_logged, "key other: host b:2 takes only 1 keys, ");
+    answer_right(1, 0);
+    assert_done(0);
+    warprsa_vault_key_release(first);
+}
+
 TEST_IN(test_denial, begin, end)
 {
     set_away(2, true);
@@ -272,7 +312,7 @@ static void wrong_answer(const warprsa_key_use *use, const char *line)
     answer_right(2, 0);
     assert_done(0);
     assert_int_equal(counters->vault_remote_wrong, 1);
-    assert_non_null(strstr(fake.log, line));
+    wait_until(is_logged, line);
 }
 
 TEST_IN(test_wrong_pkcs1, begin, end)
@@ -485,6 +525,7 @@ static int end_woken(void **state)
  * 2 gets the use. */
 TEST_IN(test_woken_without_a_number, begin_woken, end_woken)
 {
+    const char *said = NULL;
     unsigned asked = 0;
 
     fake.hosts[1].keys_max = 0;
@@ -497,6 +538,9 @@ TEST_IN(test_woken_without_a_number, begin_woken, end_woken)
         assert_done(asked++);
     }
     assert_int_equal(fake.hosts[1].count, 0);
+    said = strstr(fake.log, "key www: host a:1 takes only 0 keys, ");
+    assert_non_null(said);
+    assert_null(strstr(strchr(said, '\n'), "a:1 takes only"));
 }
 
 static bool are_sent(const void *arg)
