@@ -360,7 +360,7 @@ static bool is_plain(const signature *ours, const unsigned char *from)
                    size;
     default:
         return !RSA_test_flags(ours->key, RSA_FLAG_TYPE_RSASSAPSS) &&
-               use->input_bytes + salt + PSS_BYTES <= size;
+               salt <= size - use->input_bytes - PSS_BYTES;
     }
 }
 

@@ -6,6 +6,7 @@
  */
 #include "tests/unit/provider/references_fixture.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -128,9 +129,15 @@ static void assert_signs(EVP_PKEY *reference, EVP_PKEY *key,
     ERR_clear_error();
     vault_key = key;
     uses = 0;
+    assert_int_equal(EVP_Q_digest(NULL, way->digest, NULL, support_message,
+                                  sizeof(support_message), hash, &hash_length),
+                     1);
     if (length == 0) {
         assert_int_equal(
             sign_message(subject, reference, way, false, signature), 0);
+        assert_int_equal(
+            sign_hash(subject, reference, way, hash, hash_length, signature),
+            0);
         assert_int_equal(uses, 0);
         ERR_clear_error();
         return;
@@ -140,9 +147,6 @@ static void assert_signs(EVP_PKEY *reference, EVP_PKEY *key,
         assert_true(verifies(key, way, signature, length));
         assert_use(way->padding, way->digest);
     }
-    assert_int_equal(EVP_Q_digest(NULL, way->digest, NULL, support_message,
-                                  sizeof(support_message), hash, &hash_length),
-                     1);
     length = sign_hash(subject, reference, way, hash, hash_length, signature);
     assert_true(verifies(key, way, signature, length));
     assert_use(way->padding, way->digest);
@@ -177,7 +181,10 @@ TEST(signs_pss_of_each_kind)
                                 0,
                                 1,
                                 20,
-                                500};
+                                222, /* the longest that fits */
+                                223,
+                                500,
+                                INT_MAX};
 
     for (size_t i = 0; i < sizeof(salts) / sizeof(salts[0]); i++) {
         way_to_sign way = {RSA_PKCS1_PSS_PADDING, "SHA256", NULL, salts[i]};
