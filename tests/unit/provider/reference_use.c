@@ -15,6 +15,7 @@
 
 #include "provider/reference_use.h"
 #include "provider/vault_client.h"
+#include "tests/unit/support/use_sign_pss.h"
 
 enum {
     BYTES = 128, /* of the modulus */
@@ -32,14 +33,6 @@ static RSA *rsa;
 static warprsa_rsa *key;
 static uint8_t input[WARPRSA_VAULT_MODULUS_BYTES_MAX];
 
-static const warprsa_key_use sign_pss = {
-    .operation = WARPRSA_USE_SIGN,
-    .padding = WARPRSA_PADDING_PSS,
-    .digest = WARPRSA_DIGEST_SHA256,
-    .mgf1_digest = WARPRSA_DIGEST_SHA256,
-    .salt_bytes = WARPRSA_SALT_DIGEST,
-    .input_bytes = 32,
-};
 static const warprsa_key_use decrypt = {
     .operation = WARPRSA_USE_DECRYPT,
     .padding = WARPRSA_PADDING_PKCS1,

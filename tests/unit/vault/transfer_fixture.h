@@ -151,6 +151,16 @@ static inline void send_key(const char *name, const EVP_PKEY *key)
     send_kind(WARPRSA_RECORD_KEY);
 }
 
+/* Sends the first byte of a key's certificates, of which there are two. */
+static inline void send_half_of_certificates(const char *name)
+{
+    memset(&record, 0, sizeof(record));
+    snprintf(record.name, sizeof(record.name), "%s", name);
+    record.piece.total = 2;
+    record.piece.bytes = 1;
+    send_kind(WARPRSA_RECORD_CERTIFICATES);
+}
+
 static inline void assert_received(warprsa_vault_received expected)
 {
     assert_int_equal(warprsa_vault_receive(&receiver), expected);

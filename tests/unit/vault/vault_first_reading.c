@@ -168,11 +168,7 @@ TEST_IN(test_malformed_parts, begin, end)
     assert_int_equal(may("www"), WARPRSA_DENIED_USER);
     send_kind(WARPRSA_RECORD_BEGIN);
     send_key("ca", pkeys[1]);
-    memset(&record, 0, sizeof(record));
-    strcpy(record.name, "ca");
-    record.piece.total = 2;
-    record.piece.bytes = 1;
-    send_kind(WARPRSA_RECORD_CERTIFICATES);
+    send_half_of_certificates("ca");
     send_kind(WARPRSA_RECORD_SO_FAR);
     assert_received(WARPRSA_VAULT_MALFORMED);
     assert_false(has_key("ca"));

@@ -144,11 +144,7 @@ TEST_IN(test_malformed_pieces, begin, end)
     /* An END amid pieces. */
     send_kind(WARPRSA_RECORD_BEGIN);
     send_key("www", pkeys[0]);
-    memset(&record, 0, sizeof(record));
-    strcpy(record.name, "www");
-    record.piece.total = 2;
-    record.piece.bytes = 1;
-    send_kind(WARPRSA_RECORD_CERTIFICATES);
+    send_half_of_certificates("www");
     send_kind(WARPRSA_RECORD_END);
     assert_received(WARPRSA_VAULT_MALFORMED);
     assert_false(has_key("www"));
