@@ -201,7 +201,7 @@ typedef struct warprsa_engine {
     unsigned (*count)(char *why, size_t why_size);
 
     /*
-     * Opens a device, allocates everything that batches need, and runs the
+     * Opens a device, allocates what any batch needs at least, and runs the
      * known-answer test on it, of every size class but the large ones: their
      * test is run before the first batch of such a class. Only a device that
      * passes is returned; the caller closes it. *device is NULL on failure.

@@ -460,6 +460,7 @@ cudaError_t warprsa_batch_enqueue(warprsa_batch_memory *memory,
     cudaError_t error =
         cudaMemcpyAsync(memory->device_block, memory->host_block,
                         memory->in_bytes, cudaMemcpyHostToDevice, stream);
+    cudaError_t wiped;
 
     if (error == cudaSuccess)
         error = launch(memory, batch, stream);
@@ -467,10 +468,10 @@ cudaError_t warprsa_batch_enqueue(warprsa_batch_memory *memory,
         error =
             cudaMemcpyAsync(memory->host.output, device->output,
                             memory->back_bytes, cudaMemcpyDeviceToHost, stream);
-    if (error == cudaSuccess)
-        error =
-            cudaMemsetAsync(memory->device_block, 0, memory->all_bytes, stream);
-    return error;
+    /* What could not be launched has left its inputs there, and what was may
+     * leave more. */
+    wiped = cudaMemsetAsync(memory->device_block, 0, memory->all_bytes, stream);
+    return error == cudaSuccess ? wiped : error;
 }
 
 void warprsa_batch_collect(const warprsa_batch_memory *memory,

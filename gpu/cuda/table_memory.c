@@ -26,17 +26,19 @@ cudaError_t warprsa_shared_tables_init(warprsa_shared_tables *shared,
                                        size_t longest, cudaStream_t stream)
 {
     const size_t units = (size_t)WARPRSA_TABLE_UNITS * ALIGNMENT;
-    int device = 0, in_order = 0;
+    int device = 0, has_pools = 0;
     cudaError_t error = cudaGetDevice(&device);
 
     if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&in_order,
+        error = cudaDeviceGetAttribute(&has_pools,
                                        cudaDevAttrMemoryPoolsSupported, device);
+    /* Not the device's current pool, which may be the program's own. */
+    if (error == cudaSuccess && has_pools != 0)
+        error = cudaDeviceGetDefaultMemPool(&shared->pool, device);
     if (error != cudaSuccess)
         return error;
     shared->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     shared->stream = stream;
-    shared->in_order = in_order != 0;
     shared->unit_bytes = (longest + units - 1) / units * ALIGNMENT;
     return cudaSuccess;
 }
@@ -55,22 +57,30 @@ static cudaError_t allocate(const warprsa_shared_tables *shared, uint8_t **at)
 
     if (warprsa_fault_active(WARPRSA_FAULT_MEMORY))
         return cudaErrorMemoryAllocation;
-    if (!shared->in_order)
+    if (shared->pool == NULL)
         return cudaMalloc((void **)at, bytes);
-    error = cudaMallocAsync((void **)at, bytes, shared->stream);
+    error = cudaMallocFromPoolAsync((void **)at, bytes, shared->pool,
+                                    shared->stream);
     return error == cudaSuccess ? cudaStreamSynchronize(shared->stream) : error;
 }
 
-/* Adds a block. False: the device has no more memory, or there are all. With
- * the lock held. */
+/* Adds a block. False: the device has no more memory, there are all, or another
+ * thread is at it. With the lock held, but for the allocation: batches that
+ * have ended give back their memory meanwhile. */
 static bool add_block(warprsa_shared_tables *shared, unsigned *failures)
 {
     uint8_t *at = NULL;
+    cudaError_t error;
 
-    if (shared->blocks == WARPRSA_TABLE_BLOCKS ||
+    if (shared->blocks == WARPRSA_TABLE_BLOCKS || shared->is_growing ||
         warprsa_clock_ns() < shared->retry_ns)
         return false;
-    if (allocate(shared, &at) != cudaSuccess) {
+    shared->is_growing = true;
+    pthread_mutex_unlock(&shared->lock);
+    error = allocate(shared, &at);
+    pthread_mutex_lock(&shared->lock);
+    shared->is_growing = false;
+    if (error != cudaSuccess) {
         /* CUDA would report it once more, as the error of the next launch. */
         (void)cudaGetLastError();
         shared->retry_ns = warprsa_clock_ns() + RETRY_NS;

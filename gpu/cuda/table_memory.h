@@ -41,8 +41,9 @@ typedef struct warprsa_table_part {
 typedef struct warprsa_shared_tables {
     pthread_mutex_t lock;
     cudaStream_t stream; /* orders allocations; not owned, nobody computes */
-    bool in_order;       /* the device allocates in the order of a stream */
+    cudaMemPool_t pool;  /* not owned; NULL: the device has none */
     size_t unit_bytes;   /* of a unit; 0: there is no shared memory */
+    bool is_growing;     /* a thread allocates a block, without the lock */
     unsigned blocks;
     uint8_t *block[WARPRSA_TABLE_BLOCKS]; /* device memory */
     uint32_t taken[WARPRSA_TABLE_BLOCKS]; /* bit i: unit i is in use */

@@ -39,6 +39,8 @@ static unsigned blocks_in_use, streams_in_use;
 static unsigned dirty;         /* blocks that were freed with something in */
 static unsigned allowed;       /* allocations, before one fails */
 static cudaError_t last_error; /* what cudaGetLastError() reports */
+static char default_pool;
+static void (*while_allocating)(void); /* what a block's allocation does */
 static cudaError_t launch_fails_with;
 static int has_pools; /* cudaDevAttrMemoryPoolsSupported */
 static bool is_busy;  /* no stream is done */
@@ -101,11 +103,21 @@ cudaError_t cudaMalloc(void **out, size_t size)
     return allocate(out, size);
 }
 
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
+{
+    *pool = (cudaMemPool_t)(void *)&default_pool;
+    return cudaSuccess;
+}
+
 /* By the stream that computes nothing. */
-cudaError_t cudaMallocAsync(void **out, size_t size, cudaStream_t stream)
+cudaError_t cudaMallocFromPoolAsync(void **out, size_t size, cudaMemPool_t pool,
+                                    cudaStream_t stream)
 {
     assert_true(has_pools);
+    assert_ptr_equal(pool, &default_pool);
     assert_ptr_equal(stream, played_streams[0].stream);
+    if (while_allocating != NULL)
+        while_allocating();
     return allocate(out, size);
 }
 
@@ -526,6 +538,31 @@ TEST_IN(long_batches_share_memory, opened, closed)
     assert_int_equal(refused, 0);
 }
 
+static void end_another(void)
+{
+    while_allocating = NULL;
+    assert_int_equal(pthread_mutex_trylock(&device->tables.lock), 0);
+    pthread_mutex_unlock(&device->tables.lock);
+    assert_int_equal(start(5, BATCH_MAX), WARPRSA_OK); /* in pieces */
+    assert_true(end(3, BATCH_MAX) == 1);
+    assert_true(end(5, BATCH_MAX) > 1);
+}
+
+/* While the driver allocates a block, other batches begin and end. */
+TEST_IN(others_do_not_wait_for_an_allocation, opened, closed)
+{
+    const unsigned before = blocks_in_use;
+
+    assert_int_equal(start(3, BATCH_MAX), WARPRSA_OK);
+    assert_int_equal(blocks_in_use, before + 1);
+    while_allocating = end_another;
+    assert_int_equal(start(4, BATCH_MAX), WARPRSA_OK);
+    assert_null(while_allocating);
+    assert_int_equal(end(4, BATCH_MAX), 1);
+    assert_int_equal(blocks_in_use, before + 2);
+    all_is_given_back();
+}
+
 /* Streams that compute one after the other need one block together. */
 TEST_IN(memory_is_given_back, opened, closed)
 {
@@ -592,12 +629,17 @@ TEST_IN(any_allocation_of_a_block_fails, opened, closed)
 }
 
 /* A batch that could not be started may have kernels under way. Nobody else
- * gets its memory before the stream's next batch has ended. */
+ * gets its memory before the stream's next batch has ended. What it has copied
+ * to the device is wiped. */
 TEST_IN(a_batch_that_was_not_started, opened, closed)
 {
+    const warprsa_batch_memory *memory = &device->streams[3].memory;
+
     launch_fails_with = cudaErrorMemoryAllocation;
     assert_int_equal(start(3, BATCH_MAX), WARPRSA_NO_MEMORY);
     launch_fails_with = cudaSuccess;
+    for (size_t b = 0; b < memory->device_bytes; b++)
+        assert_int_equal(((const uint8_t *)memory->device_block)[b], 0);
     assert_int_equal(start(4, BATCH_MAX), WARPRSA_OK);
     assert_int_equal(start(3, 1), WARPRSA_OK);
     assert_int_equal(start(5, BATCH_MAX), WARPRSA_OK);
