@@ -41,12 +41,21 @@ typedef struct options {
     } size[SIZES_MAX];
 } options;
 
+typedef struct key_maker {
+    made_key *key;
+    size_t bits;
+    bool made;
+    pthread_t thread;
+} key_maker;
+
 typedef struct run {
     const options *o;
     warprsa_device *device;
+    made_key made[SIZES_MAX][KEYS]; /* each by a maker */
+    key_maker makers[SIZES_MAX][KEYS];
     size_t bits; /* of these keys */
     unsigned long long count;
-    made_key keys[KEYS];
+    made_key *keys;
     BN_MONT_CTX *modulus[KEYS]; /* read by all threads */
     _Atomic unsigned long long begun, verified;
 } run;
@@ -193,6 +202,38 @@ static void open_device(run *r)
         fail(why);
 }
 
+static void *make_key(void *arg)
+{
+    key_maker *m = arg;
+
+    m->made = made_key_random(m->key, m->bits);
+    return NULL;
+}
+
+/* Those of all sizes at once, since four of 4096 bits take seconds. */
+static void begin_keys(run *r)
+{
+    for (unsigned i = 0; i < r->o->sizes; i++) {
+        for (unsigned k = 0; k < KEYS; k++) {
+            key_maker *m = &r->makers[i][k];
+
+            *m = (key_maker){.key = &r->made[i][k], .bits = r->o->size[i].bits};
+            if (pthread_create(&m->thread, NULL, make_key, m) != 0)
+                fail("no thread");
+        }
+    }
+}
+
+static void await_keys(run *r, unsigned size)
+{
+    for (unsigned k = 0; k < KEYS; k++) {
+        pthread_join(r->makers[size][k].thread, NULL);
+        if (!r->makers[size][k].made)
+            fail("a key cannot be made");
+    }
+    r->keys = r->made[size];
+}
+
 static void load_keys(run *r)
 {
     BN_CTX *ctx = BN_CTX_new();
@@ -201,8 +242,7 @@ static void load_keys(run *r)
         made_key *key = &r->keys[i];
 
         r->modulus[i] = BN_MONT_CTX_new();
-        if (ctx == NULL || !made_key_random(key, r->bits) ||
-            r->modulus[i] == NULL ||
+        if (ctx == NULL || r->modulus[i] == NULL ||
             !BN_MONT_CTX_set(r->modulus[i], key->numbers.value[NUMBER_N],
                              ctx) ||
             r->o->engine->load_key(r->device, &key->key, &key->index) !=
@@ -283,15 +323,18 @@ static void parse(options *o, int argc, char **argv)
         fail("--batch is 1 to 65536, --streams 1 to what a device has");
 }
 
-static void run_size(run *r, size_t bits, unsigned long long count)
+static void run_size(run *r, unsigned size)
 {
     static stream_thread threads[WARPRSA_STREAMS_MAX];
+    const size_t bits = r->o->size[size].bits;
+    const unsigned long long count = r->o->size[size].count;
     uint64_t begin_ns;
 
     r->bits = bits;
     r->count = count;
     r->begun = 0;
     r->verified = 0;
+    await_keys(r, size);
     load_keys(r);
     begin_ns = warprsa_clock_ns();
     for (unsigned i = 0; i < r->o->streams; i++)
@@ -314,9 +357,10 @@ int main(int argc, char **argv)
 
     parse(&o, argc, argv);
     r.o = &o;
+    begin_keys(&r);
     open_device(&r);
     for (unsigned i = 0; i < o.sizes; i++)
-        run_size(&r, o.size[i].bits, o.size[i].count);
+        run_size(&r, i);
     o.engine->close(r.device);
     return EXIT_SUCCESS;
 }
