@@ -76,6 +76,11 @@ cudaError_t warprsa_cuda_choose_kernel(warprsa_device *device);
  * must be there: kernels may be measured. */
 cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
 
+/* Has the driver load the code of the tests below. If it loaded a kernel's when
+ * that is first launched, it could wait for the tests that are under way. An
+ * error is left to the tests. */
+void warprsa_cuda_load_kernels(warprsa_device *device);
+
 /* Runs the known-answer tests of an opening: of each kernel that may be chosen,
  * or of the one for all batches, and of each stream, on all streams at once. A
  * kernel for requests of one key that computes wrongly is left out, which the

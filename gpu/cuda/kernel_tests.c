@@ -122,6 +122,34 @@ static void say_failed(const warprsa_device *device,
     device->config.trace(device->config.trace_arg, 1, line);
 }
 
+/* Has the driver load the code of one class, which `kernel` computes if it
+ * can. */
+static void load_code(const warprsa_device *device,
+                      const warprsa_kernel *kernel, warprsa_size_class size)
+{
+    const warprsa_fold_batch none = {.batch.direct_table_reads =
+                                         device->config.direct_table_reads};
+
+    if (kernel == NULL || !warprsa_kernel_takes(kernel, &device->gpu, size))
+        kernel = warprsa_kernel_by_default(device->int32_keys);
+    if (kernel->fold[size] != NULL)
+        (void)kernel->fold[size]->launch(&none, 0, NULL);
+    else
+        (void)kernel->launch[size](&none.batch, NULL);
+}
+
+void warprsa_cuda_load_kernels(warprsa_device *device)
+{
+    const warprsa_kernel_timings *timings = &device->timings;
+
+    for (size_t i = 0; i < timings->count; i++)
+        load_code(device, timings->row[i].kernel, timings->row[i].size);
+    for (int i = 0; timings->count == 0 && i < WARPRSA_CLASS_LARGE; i++)
+        load_code(device, device->kernel, (warprsa_size_class)i);
+    /* Whatever it is, a test tells. */
+    (void)cudaGetLastError();
+}
+
 warprsa_status warprsa_cuda_prove_kernels(warprsa_device *device)
 {
     const unsigned streams = device->config.streams;

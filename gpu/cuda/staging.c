@@ -20,7 +20,6 @@ cudaError_t warprsa_staging_new(warprsa_staging *staging, unsigned streams)
     /* This is refused where the driver maps the memory in its own way. Then a
      * core dump has the inputs and outputs of the current batches. */
     (void)madvise(staging->host, bytes, MADV_DONTDUMP);
-    memset(staging->host, 0, bytes);
     error =
         cudaMalloc((void **)&staging->device, streams * staging->device_bytes);
     /* The copy back includes bytes that no kernel writes, between the parts of

@@ -19,9 +19,12 @@ typedef struct warprsa_staging {
     uint8_t *host, *device; /* a part for each stream, without gaps */
 } warprsa_staging;
 
-/* Allocates both on the current device, filled with zeros, for so many streams.
- * The owner has set the bytes of a stream and zeroed the rest.
- * warprsa_staging_free() follows a failure, too. One thread at a time. */
+/* Allocates both on the current device for so many streams. The device's memory
+ * is filled with zeros. The host's is not, which takes long: a batch copies to
+ * the device what it has not written, but there nobody reads that, and all that
+ * is read on the host has been copied back before. The owner has set the bytes
+ * of a stream and zeroed the rest. warprsa_staging_free() follows a failure,
+ * too. One thread at a time. */
 cudaError_t warprsa_staging_new(warprsa_staging *staging, unsigned streams);
 
 /* Wipes and frees what there is. All streams must be idle. One thread at a

@@ -51,8 +51,9 @@ static const struct played_stream *is_wrong;
 static const struct played_stream *hangs; /* is never done */
 static const struct played_stream *fails; /* can't launch */
 static bool folds_are_wrong;
-static unsigned folds; /* batches that are folded */
-static bool are_timed; /* by rows, and not one kernel for all batches */
+static unsigned folds;  /* batches that are folded */
+static unsigned loaded; /* kernels, of each class */
+static bool are_timed;  /* by rows, and not one kernel for all batches */
 /* Calls of functions that wait for all that the device has to do. */
 static unsigned waits;
 /* Streams that had something to do when one was first asked. */
@@ -341,6 +342,13 @@ static int compute(const warprsa_batch *batch, warprsa_size_class size,
     uint8_t result[WARPRSA_MODULUS_BYTES_MAX];
     const size_t bytes = warprsa_known_answer_result(result, size);
 
+    if (batch->count == 0) {
+        assert_null(stream);
+        for (unsigned s = 0; s <= STREAMS; s++)
+            assert_int_equal(played_streams[s].launches, 0);
+        loaded++;
+        return cudaSuccess;
+    }
     for (uint32_t i = 0; i < batch->count; i++) {
         memcpy(batch->output + (size_t)i * batch->bytes_stride, result, bytes);
         batch->status[i] = WARPRSA_OK;
@@ -403,8 +411,8 @@ static size_t fold_table_bytes(size_t items, uint32_t sms)
 static int fold_launch(const warprsa_fold_batch *batch, size_t bytes,
                        struct CUstream_st *stream)
 {
-    assert_int_equal(batch->item_count, 1);
-    folds++;
+    assert_int_equal(batch->item_count, batch->batch.count);
+    folds += batch->item_count;
     return compute(&batch->batch, WARPRSA_CLASS_3072, !folds_are_wrong, stream);
 }
 
@@ -496,6 +504,7 @@ static warprsa_status open_with(unsigned streams)
     tested = 0;
     has_been_asked = false;
     folds = 0;
+    loaded = 0;
     said[0] = '\0';
     return engine->open(&config, &device, why, sizeof(why));
 }
@@ -803,6 +812,7 @@ TEST_IN(each_stream_is_tested, plenty, NULL)
     char stream[40];
 
     assert_int_equal(open_device(), WARPRSA_OK);
+    assert_int_equal(loaded, WARPRSA_CLASS_LARGE);
     assert_int_equal(tested, STREAMS);
     for (unsigned s = 0; s < STREAMS; s++)
         assert_int_equal(played_streams[1 + s].launches, 1);
@@ -817,8 +827,8 @@ TEST_IN(each_stream_is_tested, plenty, NULL)
     }
 }
 
-/* If the kernels are chosen by timings, each is tested with each of its
- * classes, however many streams there are. */
+/* If the kernels are chosen by timings, each is loaded and then tested with
+ * each of its classes, however many streams there are. */
 TEST_IN(each_kernel_is_tested, plenty, NULL)
 {
     static const unsigned streams[] = {1, 3, 5, 6, STREAMS};
@@ -826,6 +836,7 @@ TEST_IN(each_kernel_is_tested, plenty, NULL)
     are_timed = true;
     for (unsigned i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
         assert_int_equal(open_with(streams[i]), WARPRSA_OK);
+        assert_int_equal(loaded, 5);
         assert_int_equal(folds, 1);
         assert_int_equal(all_launches(), streams[i] < 5 ? 5 : streams[i]);
         assert_int_equal(tested, streams[i]);
