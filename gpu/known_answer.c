@@ -11,10 +11,6 @@
 #include "gpu/fault.h"
 #include "gpu/known_answer_keys.h"
 
-enum {
-    KNOWN_ANSWER_TIMEOUT_MS = 60000, /* enough even under compute-sanitizer */
-};
-
 /* The value of a hexadecimal digit; letters are no capitals. */
 static unsigned digit(char c)
 {
@@ -81,8 +77,33 @@ static void fill_input(uint8_t *input, size_t length)
         input[i] = (uint8_t)i;
 }
 
-/* All tasks share one output buffer, as all results should be equal. The device
- * has checked each result. The last one written is compared with the answer. */
+/* All tasks share one output buffer, as all results should be equal. */
+static void set_tasks(warprsa_task *tasks, size_t count, uint32_t key,
+                      const uint8_t *input, uint8_t *output)
+{
+    for (size_t i = 0; i < count; i++)
+        tasks[i] = (warprsa_task){.key = key,
+                                  .input = input,
+                                  .output = output,
+                                  .status = WARPRSA_CHECK_FAILED};
+}
+
+/* What became of tasks that wait() has returned `status` for. The device has
+ * checked each result. The last one written is compared with the answer. */
+static warprsa_status judge(warprsa_status status, warprsa_size_class size,
+                            const warprsa_task *tasks, size_t count,
+                            const uint8_t *output)
+{
+    uint8_t right[WARPRSA_MODULUS_BYTES_MAX];
+
+    for (size_t i = 0; status == WARPRSA_OK && i < count; i++)
+        status = tasks[i].status;
+    if (status == WARPRSA_OK &&
+        memcmp(output, right, warprsa_known_answer_result(right, size)) != 0)
+        status = WARPRSA_CHECK_FAILED;
+    return status;
+}
+
 static warprsa_status run(const warprsa_engine *engine, warprsa_device *device,
                           const warprsa_known_answer *test, unsigned stream,
                           warprsa_size_class size, warprsa_task *tasks,
@@ -90,27 +111,49 @@ static warprsa_status run(const warprsa_engine *engine, warprsa_device *device,
 {
     uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
     uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
-    uint8_t right[WARPRSA_MODULUS_BYTES_MAX];
     warprsa_status status;
     uint64_t started;
 
     fill_input(input, sizeof(input));
-    for (size_t i = 0; i < count; i++)
-        tasks[i] = (warprsa_task){.key = test->key[size],
-                                  .input = input,
-                                  .output = output,
-                                  .status = WARPRSA_CHECK_FAILED};
+    set_tasks(tasks, count, test->key[size], input, output);
     status = engine->start(device, stream, size, tasks, count);
     started = warprsa_clock_ns();
     if (status == WARPRSA_OK)
-        status = engine->wait(device, stream, KNOWN_ANSWER_TIMEOUT_MS);
+        status = engine->wait(device, stream, WARPRSA_KNOWN_ANSWER_TIMEOUT_MS);
     *ms = (double)(warprsa_clock_ns() - started) / (double)WARPRSA_NS_PER_MS;
-    for (size_t i = 0; status == WARPRSA_OK && i < count; i++)
-        status = tasks[i].status;
-    if (status == WARPRSA_OK &&
-        memcmp(output, right, warprsa_known_answer_result(right, size)) != 0)
-        status = WARPRSA_CHECK_FAILED;
+    return judge(status, size, tasks, count, output);
+}
+
+warprsa_status warprsa_known_answer_start(const warprsa_engine *engine,
+                                          warprsa_device *device,
+                                          const warprsa_known_answer *test,
+                                          unsigned stream,
+                                          warprsa_size_class size,
+                                          warprsa_known_answer_trial *trial)
+{
+    warprsa_status status;
+
+    trial->size = size;
+    fill_input(trial->input, sizeof(trial->input));
+    set_tasks(&trial->task, 1, test->key[size], trial->input, trial->output);
+    warprsa_fault_suppress(true);
+    status = engine->start(device, stream, size, &trial->task, 1);
+    warprsa_fault_suppress(false);
     return status;
+}
+
+warprsa_status warprsa_known_answer_wait(const warprsa_engine *engine,
+                                         warprsa_device *device,
+                                         unsigned stream,
+                                         warprsa_known_answer_trial *trial,
+                                         unsigned timeout_ms)
+{
+    warprsa_status status;
+
+    warprsa_fault_suppress(true);
+    status = engine->wait(device, stream, timeout_ms);
+    warprsa_fault_suppress(false);
+    return judge(status, trial->size, &trial->task, 1, trial->output);
 }
 
 warprsa_status

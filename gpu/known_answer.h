@@ -11,12 +11,25 @@
 
 #include "gpu/engine.h"
 
+enum {
+    /* A test has to end within so long: enough even under compute-sanitizer. */
+    WARPRSA_KNOWN_ANSWER_TIMEOUT_MS = 60000,
+};
+
 /* The test on one device; zeroed at first. */
 typedef struct warprsa_known_answer {
     unsigned loaded; /* the keys of so many classes, the first ones */
     uint32_t key[WARPRSA_CLASSES];           /* their indices */
     _Atomic bool is_proven[WARPRSA_CLASSES]; /* of large classes */
 } warprsa_known_answer;
+
+/* A test under way on a stream. Its owner need not set anything. */
+typedef struct warprsa_known_answer_trial {
+    warprsa_size_class size;
+    warprsa_task task;
+    uint8_t input[WARPRSA_MODULUS_BYTES_MAX];
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
+} warprsa_known_answer_trial;
 
 /* The test's key of a size class. It is no secret. Any thread. */
 void warprsa_known_answer_key(warprsa_private_key *key,
@@ -47,6 +60,28 @@ warprsa_known_answer_batch(const warprsa_engine *engine, warprsa_device *device,
                            const warprsa_known_answer *test, unsigned stream,
                            warprsa_size_class size, warprsa_task *tasks,
                            size_t count, double *ms);
+
+/* Starts the operation of one size class on an idle stream, so that others may
+ * compute at the same time. If there is no error, warprsa_known_answer_wait()
+ * follows, and *trial must live until it has returned. Otherwise the stream
+ * stays idle. Returns what start() returns. One thread at a time for each
+ * stream. */
+warprsa_status warprsa_known_answer_start(const warprsa_engine *engine,
+                                          warprsa_device *device,
+                                          const warprsa_known_answer *test,
+                                          unsigned stream,
+                                          warprsa_size_class size,
+                                          warprsa_known_answer_trial *trial);
+
+/* Waits up to timeout_ms milliseconds for an operation that was started, and
+ * compares its answer. WARPRSA_CHECK_FAILED if that is wrong; else what wait()
+ * returned, so the stream may still be busy. The engine has forgotten *trial in
+ * any case. One thread at a time for each stream. */
+warprsa_status warprsa_known_answer_wait(const warprsa_engine *engine,
+                                         warprsa_device *device,
+                                         unsigned stream,
+                                         warprsa_known_answer_trial *trial,
+                                         unsigned timeout_ms);
 
 /* Runs the test of all classes but the large ones on an idle stream. The large
  * classes are to be proven anew. WARPRSA_CHECK_FAILED for a wrong answer; else

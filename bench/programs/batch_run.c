@@ -41,8 +41,11 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
     if (run->key_folds == NULL)
         bench_fail("no memory");
     run->memory.table.shared = &run->tables;
-    bench_cuda(warprsa_batch_memory_new(&run->memory, batch_max, NULL,
-                                        run->key_folds, keys_max),
+    bench_cuda(warprsa_gpu_facts(&run->memory.gpu, 0), "its attributes");
+    warprsa_batch_measure(&run->staging, batch_max);
+    bench_cuda(warprsa_staging_new(&run->staging, 1), "staging memory");
+    bench_cuda(warprsa_batch_memory_new(&run->memory, &run->staging, 0,
+                                        batch_max, run->key_folds, keys_max),
                "a batch's memory");
     bench_cuda(warprsa_shared_tables_init(
                    &run->tables,
@@ -64,6 +67,7 @@ void batch_run_new(batch_run *run, size_t batch_max, size_t keys_max)
 void batch_run_free(batch_run *run)
 {
     warprsa_batch_memory_free(&run->memory);
+    warprsa_staging_free(&run->staging);
     warprsa_shared_tables_free(&run->tables);
     bench_cuda(cudaFree(run->prepared), "freeing memory");
     bench_cuda(cudaStreamDestroy(run->stream), "a stream");

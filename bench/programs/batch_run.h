@@ -24,8 +24,9 @@ typedef union bench_prepared {
 
 typedef struct batch_run {
     cudaStream_t stream;
+    warprsa_staging staging; /* of the one stream */
     warprsa_batch_memory memory;
-    warprsa_shared_tables tables;   /* of the one stream */
+    warprsa_shared_tables tables;   /* the same */
     warprsa_prepared_key *prepared; /* device memory, bench_prepared each */
     bench_prepared *host_prepared;  /* the same keys on the host */
     bool limbs;                     /* the keys are int32 keys */

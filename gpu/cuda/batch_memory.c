@@ -6,7 +6,6 @@
 #include "gpu/cuda/batch_memory.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "gpu/cuda/key_form.h"
 #include "gpu/fault.h"
@@ -136,71 +135,42 @@ size_t warprsa_batch_longest_table(const warprsa_gpu *gpu, size_t batch_max)
     return longest_table(gpu, batch_max, true);
 }
 
-/* Makes the blocks long enough for the longest batches. */
-static void measure(warprsa_batch_memory *memory, size_t batch_max)
+void warprsa_batch_measure(warprsa_staging *staging, size_t batch_max)
 {
     for (int i = 0; i < WARPRSA_CLASSES; i++) {
         const warprsa_size_class size = (warprsa_size_class)i;
+        warprsa_batch_memory memory = {0};
 
-        warprsa_batch_layout(memory, size,
+        warprsa_batch_layout(&memory, size,
                              size < WARPRSA_CLASS_LARGE
                                  ? batch_max
                                  : warprsa_half_batch_max((unsigned)batch_max));
-        if (memory->in_bytes + memory->back_bytes > memory->host_bytes)
-            memory->host_bytes = memory->in_bytes + memory->back_bytes;
-        if (memory->all_bytes > memory->device_bytes)
-            memory->device_bytes = memory->all_bytes;
+        if (memory.in_bytes + memory.back_bytes > staging->host_bytes)
+            staging->host_bytes = memory.in_bytes + memory.back_bytes;
+        if (memory.all_bytes > staging->device_bytes)
+            staging->device_bytes = memory.all_bytes;
     }
 }
 
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max,
-                                     const warprsa_kernel *kernel,
+                                     const warprsa_staging *staging,
+                                     unsigned stream, size_t batch_max,
                                      const uint8_t *key_folds, size_t keys_max)
 {
     const size_t few = (batch_max + TABLE_SHARE - 1) / TABLE_SHARE;
-    int device = 0;
-    cudaError_t error = cudaGetDevice(&device);
 
-    if (error == cudaSuccess)
-        error = warprsa_gpu_facts(&memory->gpu, device);
-    if (error != cudaSuccess)
-        return error;
-    memory->kernel = kernel;
     memory->key_folds = key_folds;
+    memory->host_block = staging->host + stream * staging->host_bytes;
+    memory->device_block = staging->device + stream * staging->device_bytes;
     if (!warprsa_fold_plan_new(&memory->plan, batch_max, keys_max))
         return cudaErrorMemoryAllocation;
-    measure(memory, batch_max);
-    error = cudaHostAlloc(&memory->host_block, memory->host_bytes,
-                          cudaHostAllocDefault);
-    if (error == cudaSuccess) {
-        /* This is refused where the driver maps the memory in its own way. Then
-         * a core dump has the inputs and outputs of the current batches. */
-        (void)madvise(memory->host_block, memory->host_bytes, MADV_DONTDUMP);
-        memset(memory->host_block, 0, memory->host_bytes);
-        error = cudaMalloc(&memory->device_block, memory->device_bytes);
-    }
-    if (error == cudaSuccess)
-        error = warprsa_table_memory_new(
-            &memory->table, longest_table(&memory->gpu, few, false));
-    /* The copy back includes bytes that no kernel writes, between the parts and
-     * behind short moduli. They must hold zeros, now and after each batch. */
-    if (error == cudaSuccess)
-        error = cudaMemset(memory->device_block, 0, memory->device_bytes);
-    return error == cudaSuccess ? cudaDeviceSynchronize() : error;
+    return warprsa_table_memory_new(&memory->table,
+                                    longest_table(&memory->gpu, few, false));
 }
 
 void warprsa_batch_memory_free(warprsa_batch_memory *memory)
 {
     warprsa_fold_plan_free(&memory->plan);
-    if (memory->host_block != NULL) {
-        explicit_bzero(memory->host_block, memory->host_bytes);
-        cudaFreeHost(memory->host_block);
-    }
-    if (memory->device_block != NULL) {
-        cudaMemset(memory->device_block, 0, memory->device_bytes);
-        cudaFree(memory->device_block);
-    }
     warprsa_table_memory_free(&memory->table);
 }
 

@@ -1,15 +1,16 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The memory of one stream: pinned staging memory on the host, its mirror on
- * the device, and the kernels' scratch memory (table_memory.h). A batch is
- * packed to its real size. So one copy brings it to the device, one copy brings
- * the results back, and one call wipes the device's side.
+ * The memory of one stream: its part of the staging memory on the host and on
+ * the device (staging.h), and the kernels' scratch memory (table_memory.h). A
+ * batch is packed to its real size. So one copy brings it to the device, one
+ * copy brings the results back, and one call wipes the device's side.
  */
 #ifndef WARPRSA_BATCH_MEMORY_H
 #define WARPRSA_BATCH_MEMORY_H
 
 #include "gpu/cuda/gpu_facts.h"
+#include "gpu/cuda/staging.h"
 #include "gpu/cuda/table_memory.h"
 #include "gpu/kernels/fold_common/fold_kernel.h"
 #include "gpu/select/selection.h"
@@ -35,8 +36,8 @@ typedef struct warprsa_batch_parts {
 } warprsa_batch_parts;
 
 typedef struct warprsa_batch_memory {
-    void *host_block;             /* host_bytes: what is copied */
-    void *device_block;           /* device_bytes */
+    void *host_block;             /* what is copied; not owned */
+    void *device_block;           /* not owned */
     warprsa_table_memory table;   /* the kernels' scratch */
     const warprsa_kernel *kernel; /* for all batches; NULL: by timings */
     /* The timings by which a kernel is chosen otherwise; NULL if the device has
@@ -46,7 +47,6 @@ typedef struct warprsa_batch_memory {
     bool int32_keys;         /* the form of keys but large ones */
     warprsa_gpu gpu;
     const uint8_t *key_folds; /* by key: warprsa_fold_accepts_key() */
-    size_t host_bytes, device_bytes;
     /* Set by warprsa_batch_layout(), for the current batch. */
     warprsa_size_class size;
     size_t count, bytes_stride, random_bytes;
@@ -65,19 +65,25 @@ typedef struct warprsa_batch_memory {
  * Any thread. */
 size_t warprsa_batch_longest_table(const warprsa_gpu *gpu, size_t batch_max);
 
-/* Allocates memory for batches of up to `batch_max` requests, half as many of
- * the large classes, on the current device; scratch memory only for short ones:
- * long ones take it from memory->table.shared, if the caller has set that. All
- * else of *memory must be zeroed. Keys have the indices 0 to keys_max - 1, and
- * key_folds says of each whether it may be folded; the pointer is kept, so the
- * array must outlive the memory. After a failure the caller still calls
+/* Sets the staging memory that a stream needs, in bytes, for batches of up to
+ * `batch_max` requests, half as many of the large classes. *staging must be
+ * zeroed. Any thread. */
+void warprsa_batch_measure(warprsa_staging *staging, size_t batch_max);
+
+/* Gives a stream its part of the staging memory, and allocates the rest for
+ * batches of up to `batch_max` requests, on the current device; scratch memory
+ * only for short ones: long ones take it from memory->table.shared, if the
+ * caller has set that. The caller has set memory->gpu; all else of *memory must
+ * be zeroed. Keys have the indices 0 to keys_max - 1, and key_folds says of
+ * each whether it may be folded; the pointer is kept, so the array must outlive
+ * the memory. After a failure the caller still calls
  * warprsa_batch_memory_free(), which frees what there is. */
 cudaError_t warprsa_batch_memory_new(warprsa_batch_memory *memory,
-                                     size_t batch_max,
-                                     const warprsa_kernel *kernel,
+                                     const warprsa_staging *staging,
+                                     unsigned stream, size_t batch_max,
                                      const uint8_t *key_folds, size_t keys_max);
 
-/* Wipes and frees the memory on the host and on the device. */
+/* Frees it; the scratch memory is wiped before. The stream must be idle. */
 void warprsa_batch_memory_free(warprsa_batch_memory *memory);
 
 /* Lays out a batch of `count` requests of this class: sets the sizes and where

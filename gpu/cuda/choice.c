@@ -13,7 +13,6 @@
 #include "gpu/select/calibration_file.h"
 #include "gpu/select/candidates.h"
 #include "gpu/select/estimate.h"
-#include "gpu/select/proof.h"
 #include "gpu/select/timing_source.h"
 
 static void describe_choice(warprsa_device *device, const char *what,
@@ -123,55 +122,4 @@ cudaError_t warprsa_cuda_choose_timings(warprsa_device *device)
     free(timed.tasks);
     describe_choice(device, "kernel timings", from);
     return cudaSuccess;
-}
-
-/* A warprsa_kernel_test, on the first stream. */
-static warprsa_status test_kernel(void *arg, warprsa_size_class size,
-                                  const warprsa_kernel *kernel)
-{
-    warprsa_device *device = arg;
-    warprsa_cuda_stream *s = &device->streams[0];
-    warprsa_status status;
-    warprsa_task task;
-    double ms;
-
-    s->memory.kernel = kernel;
-    status = warprsa_known_answer_batch(&warprsa_cuda_engine, device,
-                                        &device->test, 0, size, &task, 1, &ms);
-    s->memory.kernel = NULL;
-    /* As in time_batch(). */
-    memset(&s->eta, 0, sizeof(s->eta));
-    return status;
-}
-
-/* Says that a kernel is left out: in the trace, and in the device's
- * description, which warprsa-stat shows. */
-static void say_wrong(warprsa_device *device, const warprsa_kernel *kernel)
-{
-    char line[sizeof(device->description) + 160];
-    const size_t length = strlen(device->description);
-
-    snprintf(device->description + length, sizeof(device->description) - length,
-             ", without %s", kernel->name);
-    if (device->config.trace == NULL)
-        return;
-    snprintf(line, sizeof(line),
-             "%s: the kernel %s has failed its known-answer test and is not "
-             "used",
-             device->model, kernel->name);
-    device->config.trace(device->config.trace_arg, 0, line);
-}
-
-warprsa_status warprsa_cuda_prove_kernels(warprsa_device *device)
-{
-    warprsa_wrong_kernels wrong;
-    warprsa_status status;
-
-    if (device->kernel != NULL)
-        return WARPRSA_OK;
-    status =
-        warprsa_prove_kernels(&device->timings, test_kernel, device, &wrong);
-    for (unsigned i = 0; i < wrong.count; i++)
-        say_wrong(device, wrong.kernel[i]);
-    return status;
 }

@@ -3,8 +3,8 @@
  *
  * A GPU that the engine has opened, and what the parts of the engine do with
  * it: cuda_engine.c opens and closes devices, choice.c chooses their kernels,
- * cuda_keys.c loads keys, batches.c runs batches. Errors of CUDA become a
- * warprsa_status and a line of the trace.
+ * kernel_tests.c tests these, cuda_keys.c loads keys, batches.c runs batches.
+ * Errors of CUDA become a warprsa_status and a line of the trace.
  */
 #ifndef WARPRSA_GPU_CUDA_CUDA_DEVICE_H
 #define WARPRSA_GPU_CUDA_CUDA_DEVICE_H
@@ -52,7 +52,8 @@ struct warprsa_device {
     uint32_t capacity;
     _Atomic size_t under_way[WARPRSA_CLASSES]; /* requests, on all streams */
     cudaStream_t key_stream;
-    warprsa_shared_tables tables; /* of all streams */
+    warprsa_staging staging;      /* of all streams */
+    warprsa_shared_tables tables; /* the same */
     warprsa_known_answer test;
     warprsa_cuda_stream streams[WARPRSA_STREAMS_MAX];
 };
@@ -75,10 +76,17 @@ cudaError_t warprsa_cuda_choose_kernel(warprsa_device *device);
  * must be there: kernels may be measured. */
 cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
 
-/* Tests the kernels of these timings. One for requests of one key that computes
- * wrongly is left out, which the trace and the description say. Another one is
- * WARPRSA_CHECK_FAILED. If one kernel is for all batches, the device's own test
- * is enough. */
+/* Has the driver load the code of the tests below. If it loaded a kernel's when
+ * that is first launched, it could wait for the tests that are under way. An
+ * error is left to the tests. */
+void warprsa_cuda_load_kernels(warprsa_device *device);
+
+/* Runs the known-answer tests of an opening: of each kernel that may be chosen,
+ * or of the one for all batches, and of each stream, on all streams at once. A
+ * kernel for requests of one key that computes wrongly is left out, which the
+ * trace and the description say. Another one, or a stream, is
+ * WARPRSA_CHECK_FAILED, and the trace says which. A test that misses its
+ * deadline is WARPRSA_DEADLINE, and may still be under way. */
 warprsa_status warprsa_cuda_prove_kernels(warprsa_device *device);
 
 /* Makes the device ready for keys of the large classes, unless it is: loads the

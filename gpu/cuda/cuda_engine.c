@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batching/base/clock.h"
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/cuda/library.h"
 #include "gpu/fault.h"
@@ -94,7 +95,8 @@ static warprsa_status cuda_start(warprsa_device *device, unsigned stream,
                : status;
 }
 
-static void close_stream(warprsa_cuda_stream *s)
+/* After this no batch of the stream is under way. */
+static void stop_stream(warprsa_cuda_stream *s)
 {
     if (s->spin_stop != NULL)
         *(volatile uint32_t *)s->spin_stop = 1;
@@ -102,6 +104,10 @@ static void close_stream(warprsa_cuda_stream *s)
         cudaStreamSynchronize(s->stream);
         cudaStreamDestroy(s->stream);
     }
+}
+
+static void free_stream(warprsa_cuda_stream *s)
+{
     warprsa_batch_memory_free(&s->memory);
     if (s->spin_stop != NULL)
         cudaFreeHost(s->spin_stop);
@@ -134,7 +140,10 @@ static bool cuda_close(warprsa_device *device)
         return true;
     (void)cudaSetDevice((int)device->config.ordinal);
     for (unsigned i = 0; i < device->config.streams; i++)
-        close_stream(&device->streams[i]);
+        stop_stream(&device->streams[i]);
+    for (unsigned i = 0; i < device->config.streams; i++)
+        free_stream(&device->streams[i]);
+    warprsa_staging_free(&device->staging);
     warprsa_shared_tables_free(&device->tables);
     if (device->keys != NULL) {
         wiped = wipe_keys(device);
@@ -188,6 +197,25 @@ static cudaError_t describe(warprsa_device *device)
                : cudaSuccess;
 }
 
+static cudaError_t open_stream(warprsa_device *device, unsigned stream)
+{
+    warprsa_cuda_stream *s = &device->streams[stream];
+    const cudaError_t error =
+        cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
+
+    s->memory.table.shared = &device->tables;
+    s->memory.gpu = device->gpu;
+    s->memory.kernel = device->kernel;
+    s->memory.timings = &device->timings;
+    s->memory.direct_table_reads = device->config.direct_table_reads;
+    s->memory.int32_keys = device->int32_keys;
+    return error == cudaSuccess
+               ? warprsa_batch_memory_new(&s->memory, &device->staging, stream,
+                                          device->config.batch_max,
+                                          device->key_folds, device->capacity)
+               : error;
+}
+
 static cudaError_t allocate(warprsa_device *device)
 {
     const warprsa_device_config *config = &device->config;
@@ -202,68 +230,93 @@ static cudaError_t allocate(warprsa_device *device)
             &device->tables,
             warprsa_batch_longest_table(&device->gpu, config->batch_max),
             device->key_stream);
-    for (unsigned i = 0; error == cudaSuccess && i < config->streams; i++) {
-        warprsa_cuda_stream *s = &device->streams[i];
-
-        s->memory.table.shared = &device->tables;
-        error = cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking);
-        if (error == cudaSuccess)
-            error = warprsa_batch_memory_new(&s->memory, config->batch_max,
-                                             device->kernel, device->key_folds,
-                                             device->capacity);
-        s->memory.timings = &device->timings;
-        s->memory.direct_table_reads = config->direct_table_reads;
-        s->memory.int32_keys = device->int32_keys;
+    if (error == cudaSuccess) {
+        warprsa_batch_measure(&device->staging, config->batch_max);
+        error = warprsa_staging_new(&device->staging, config->streams);
     }
+    for (unsigned i = 0; error == cudaSuccess && i < config->streams; i++)
+        error = open_stream(device, i);
     return error;
 }
 
-/* Every class on the first stream, since all streams have the same kernels, and
- * one class on each of the others, which have memory of their own. */
-static warprsa_status test_streams(warprsa_device *device)
-{
-    warprsa_status status = cuda_self_test(device, 0);
-    warprsa_task task;
-    double ms;
+/* How far an opening has come, and the milliseconds of what is done. */
+typedef struct opening {
+    const char *what;
+    uint64_t since_ns;
+    unsigned context_ms, memory_ms, timings_ms, code_ms, tests_ms;
+} opening;
 
-    for (unsigned i = 1; status == WARPRSA_OK && i < device->config.streams;
-         i++)
-        status = warprsa_known_answer_batch(
-            &warprsa_cuda_engine, device, &device->test, i,
-            (warprsa_size_class)(i % WARPRSA_CLASS_LARGE), &task, 1, &ms);
-    return status;
+/* The milliseconds since the last call. */
+static unsigned lap(opening *o)
+{
+    const uint64_t now = warprsa_clock_ns();
+    const uint64_t ns = now - o->since_ns;
+
+    o->since_ns = now;
+    return (unsigned)((ns + WARPRSA_NS_PER_MS / 2) / WARPRSA_NS_PER_MS);
 }
 
-static warprsa_status open_device(warprsa_device *device, const char **what)
+/* The first call makes CUDA's context. */
+static cudaError_t find_device(warprsa_device *device, opening *o)
 {
     cudaError_t error = cudaSetDevice((int)device->config.ordinal);
-    warprsa_status status;
 
-    *what = "device properties";
+    o->what = "device properties";
     if (error == cudaSuccess)
         error = describe(device);
     if (error == cudaSuccess)
         error = warprsa_cuda_choose_kernel(device);
+    o->context_ms = lap(o);
+    return error;
+}
+
+static warprsa_status open_device(warprsa_device *device, opening *o)
+{
+    cudaError_t error = find_device(device, o);
+    warprsa_status status;
+
     if (error == cudaSuccess) {
-        *what = "device memory";
+        o->what = "device memory";
         error = allocate(device);
     }
-    status = warprsa_cuda_status(device, *what, error);
+    status = warprsa_cuda_status(device, o->what, error);
     if (status == WARPRSA_OK) {
-        *what = "known-answer test";
+        o->what = "known-answer test";
         status = warprsa_known_answer_load(&warprsa_cuda_engine, device,
                                            &device->test, WARPRSA_CLASS_LARGE);
     }
+    o->memory_ms = lap(o);
     if (status == WARPRSA_OK) {
-        *what = "choice of kernels";
-        status = warprsa_cuda_status(device, *what,
+        o->what = "choice of kernels";
+        status = warprsa_cuda_status(device, o->what,
                                      warprsa_cuda_choose_timings(device));
     }
+    o->timings_ms = lap(o);
     if (status == WARPRSA_OK) {
-        *what = "known-answer test";
+        o->what = "known-answer test";
+        warprsa_cuda_load_kernels(device);
+        o->code_ms = lap(o);
         status = warprsa_cuda_prove_kernels(device);
     }
-    return status == WARPRSA_OK ? test_streams(device) : status;
+    o->tests_ms = lap(o);
+    return status;
+}
+
+/* Says how long it took, and what of it. */
+static void trace_opening(const warprsa_device *device, const opening *o)
+{
+    char line[sizeof(device->description) + 160];
+
+    if (device->config.trace == NULL)
+        return;
+    snprintf(
+        line, sizeof(line),
+        "%s: opened in %u ms (CUDA %u, memory %u, timings %u, code %u, "
+        "tests %u)",
+        device->description,
+        o->context_ms + o->memory_ms + o->timings_ms + o->code_ms + o->tests_ms,
+        o->context_ms, o->memory_ms, o->timings_ms, o->code_ms, o->tests_ms);
+    device->config.trace(device->config.trace_arg, 1, line);
 }
 
 static warprsa_status cuda_open(const warprsa_device_config *config,
@@ -272,7 +325,7 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
 {
     warprsa_device *device = calloc(1, sizeof(*device));
     warprsa_status status = WARPRSA_NO_MEMORY;
-    const char *what = "host memory";
+    opening o = {.what = "host memory", .since_ns = warprsa_clock_ns()};
 
     *out = NULL;
     if (device != NULL && !warprsa_secret_pool_init(&device->secrets)) {
@@ -292,14 +345,15 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
         if (device->key_sizes != NULL && device->key_folds != NULL &&
             warprsa_id_pool_init(&device->key_ids, 0,
                                  config->keys_max + WARPRSA_CLASS_LARGE))
-            status = open_device(device, &what);
+            status = open_device(device, &o);
     }
     if (status != WARPRSA_OK) {
-        snprintf(why, why_size, "cuda %u: %s: %s", config->ordinal, what,
+        snprintf(why, why_size, "cuda %u: %s: %s", config->ordinal, o.what,
                  warprsa_status_text(status));
         cuda_close(device);
         return status;
     }
+    trace_opening(device, &o);
     *out = device;
     return WARPRSA_OK;
 }

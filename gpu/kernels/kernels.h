@@ -62,7 +62,9 @@ typedef struct warprsa_known_timings {
     } of[WARPRSA_CLASS_LARGE];
 } warprsa_known_timings;
 
-/* Queues a kernel on the stream. Returns the cudaError_t of the launch. */
+/* Queues a kernel on the stream. Returns the cudaError_t of the launch. Of a
+ * batch without requests it reads `direct_table_reads` alone, queues nothing,
+ * and has the driver load the code for a batch of one request. */
 typedef int warprsa_launch(const warprsa_batch *batch,
                            struct CUstream_st *stream);
 

@@ -5,41 +5,112 @@
  */
 #include "gpu/select/proof.h"
 
-/* Returns how many of the rows before `at` are left. */
-static size_t leave_out(warprsa_kernel_timings *timings,
-                        const warprsa_kernel *kernel, size_t at)
-{
-    size_t kept = 0, before = 0;
+enum {
+    TESTS_MAX = WARPRSA_KERNEL_TIMINGS_MAX + WARPRSA_STREAMS_MAX,
+};
 
-    for (size_t i = 0; i < timings->count; i++) {
-        if (timings->row[i].kernel == kernel)
-            continue;
-        before += i < at;
-        timings->row[kept++] = timings->row[i];
-    }
+typedef struct test_list {
+    size_t count;
+    warprsa_kernel_test test[TESTS_MAX];
+} test_list;
+
+static void add(test_list *list, warprsa_size_class size,
+                const warprsa_kernel *kernel, unsigned stream)
+{
+    list->test[list->count++] =
+        (warprsa_kernel_test){size, kernel, stream, WARPRSA_DEVICE_ERROR};
+}
+
+/* A test of the stream itself: of any class, by a kernel that must be right. */
+static void add_stream(test_list *list, const warprsa_kernel_timings *timings,
+                       unsigned stream)
+{
+    const warprsa_size_class size =
+        (warprsa_size_class)(stream % WARPRSA_CLASS_LARGE);
+
+    add(list, size, warprsa_fastest_kernel(timings, size, 1), stream);
+}
+
+/* The tests of all kernels on the streams in turn, and one on each stream that
+ * is left. */
+static void list_all(test_list *list, const warprsa_kernel_timings *timings,
+                     unsigned streams)
+{
+    list->count = 0;
+    for (size_t i = 0; i < timings->count; i++)
+        add(list, timings->row[i].size, timings->row[i].kernel,
+            (unsigned)(i % streams));
+    for (unsigned i = 0; timings->count == 0 && i < WARPRSA_CLASS_LARGE; i++)
+        add(list, (warprsa_size_class)i, NULL, i % streams);
+    for (unsigned s = (unsigned)list->count; s < streams; s++)
+        add_stream(list, timings, s);
+}
+
+/* Whether the test says that a kernel is to be left out. */
+static bool is_left_out(const warprsa_kernel_test *test)
+{
+    return test->status == WARPRSA_CHECK_FAILED && test->kernel != NULL &&
+           test->kernel->shares_key;
+}
+
+static void leave_out(warprsa_kernel_timings *timings, warprsa_proof *proof,
+                      const warprsa_kernel *kernel)
+{
+    size_t kept = 0;
+
+    for (unsigned i = 0; i < proof->wrong_count; i++)
+        if (proof->wrong[i] == kernel)
+            return;
+    proof->wrong[proof->wrong_count++] = kernel;
+    for (size_t i = 0; i < timings->count; i++)
+        if (timings->row[i].kernel != kernel)
+            timings->row[kept++] = timings->row[i];
     timings->count = kept;
-    return before;
+}
+
+/* Of the tests that have run, leaves out what is wrong, and notes the streams
+ * that have passed one. The status is that of the device. */
+static warprsa_status judge(const test_list *list,
+                            warprsa_kernel_timings *timings,
+                            bool has_passed[WARPRSA_STREAMS_MAX],
+                            warprsa_proof *proof)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const warprsa_kernel_test *test = &list->test[i];
+
+        if (test->status == WARPRSA_OK) {
+            has_passed[test->stream] = true;
+        } else if (is_left_out(test)) {
+            leave_out(timings, proof, test->kernel);
+        } else {
+            proof->failed = *test;
+            return test->status;
+        }
+    }
+    return WARPRSA_OK;
 }
 
 warprsa_status warprsa_prove_kernels(warprsa_kernel_timings *timings,
-                                     warprsa_kernel_test test, void *arg,
-                                     warprsa_wrong_kernels *wrong)
+                                     unsigned streams,
+                                     warprsa_run_kernel_tests run, void *arg,
+                                     warprsa_proof *proof)
 {
-    size_t i = 0;
+    bool has_passed[WARPRSA_STREAMS_MAX] = {false};
+    warprsa_status status;
+    test_list list;
 
-    wrong->count = 0;
-    while (i < timings->count) {
-        const warprsa_kernel *kernel = timings->row[i].kernel;
-        const warprsa_status status = test(arg, timings->row[i].size, kernel);
-
-        if (status == WARPRSA_OK) {
-            i++;
-            continue;
-        }
-        if (status != WARPRSA_CHECK_FAILED || !kernel->shares_key)
-            return status;
-        wrong->kernel[wrong->count++] = kernel;
-        i = leave_out(timings, kernel, i);
-    }
-    return WARPRSA_OK;
+    *proof = (warprsa_proof){0};
+    list_all(&list, timings, streams);
+    run(arg, list.test, list.count);
+    status = judge(&list, timings, has_passed, proof);
+    if (status != WARPRSA_OK)
+        return status;
+    list.count = 0;
+    for (unsigned s = 0; s < streams; s++)
+        if (!has_passed[s])
+            add_stream(&list, timings, s);
+    if (list.count == 0)
+        return WARPRSA_OK;
+    run(arg, list.test, list.count);
+    return judge(&list, timings, has_passed, proof);
 }

@@ -1,36 +1,54 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which of the kernels that a device has timings of compute right there, by the
- * known-answer test. Plain C: the caller supplies the function that runs it.
+ * Which of the kernels that a device has timings of compute right there, and
+ * whether each of its streams does, by the known-answer test. Tests run on all
+ * streams at once, so each of them tests a kernel and a stream. Plain C: the
+ * caller supplies the function that runs them.
  */
 #ifndef WARPRSA_GPU_SELECT_PROOF_H
 #define WARPRSA_GPU_SELECT_PROOF_H
 
 #include "gpu/select/selection.h"
 
-/* Runs the known-answer test of one class by this kernel.
- * WARPRSA_CHECK_FAILED: the answer was wrong. */
-typedef warprsa_status (*warprsa_kernel_test)(void *arg,
-                                              warprsa_size_class size,
-                                              const warprsa_kernel *kernel);
+/* The known-answer test of one class. */
+typedef struct warprsa_kernel_test {
+    warprsa_size_class size;
+    /* NULL: the device has no timings, and computes the class by one. */
+    const warprsa_kernel *kernel;
+    unsigned stream;
+    warprsa_status status; /* WARPRSA_CHECK_FAILED: the answer was wrong */
+} warprsa_kernel_test;
 
-/* Kernels that compute wrongly. */
-typedef struct warprsa_wrong_kernels {
-    unsigned count;
-    const warprsa_kernel *kernel[WARPRSA_KERNELS];
-} warprsa_wrong_kernels;
+/* Runs tests, those of one stream one after the other in this order, those of
+ * different streams at once, and sets the status of each. None is under way
+ * when it returns, unless a test has missed its deadline. */
+typedef void (*warprsa_run_kernel_tests)(void *arg, warprsa_kernel_test *tests,
+                                         size_t count);
+
+/* What was found. */
+typedef struct warprsa_proof {
+    unsigned wrong_count; /* kernels that are left out */
+    const warprsa_kernel *wrong[WARPRSA_KERNELS];
+    warprsa_kernel_test failed; /* why the device is not to be used */
+} warprsa_proof;
 
 /*
- * Tests each row's kernel with its class. A kernel for requests of one key that
- * computes wrongly is left out: its rows of all classes go, and *wrong names
- * it. The others compute what it would have. Any other kernel that does so, or
- * any other error, is an error of the device, and ends the test with that
- * status: there need not be a kernel in its place. Calls `test` on the caller's
- * thread.
+ * Tests each row's kernel with its class, or each class but the large ones if
+ * there are no rows, and each of 1..WARPRSA_STREAMS_MAX streams.
+ *
+ * A kernel for requests of one key that computes wrongly is left out: its rows
+ * of all classes go, and *proof names it. The others compute what it would
+ * have. A stream that has passed no other test is tested once more, for the
+ * stream may be what is wrong. Any other kernel that computes wrongly, or any
+ * other error, is an error of the device, and that status is returned: there
+ * need not be a kernel in its place. Of several it is the first in the order of
+ * rows, those of streams last. Calls `run` on the caller's thread, twice at
+ * most.
  */
 warprsa_status warprsa_prove_kernels(warprsa_kernel_timings *timings,
-                                     warprsa_kernel_test test, void *arg,
-                                     warprsa_wrong_kernels *wrong);
+                                     unsigned streams,
+                                     warprsa_run_kernel_tests run, void *arg,
+                                     warprsa_proof *proof);
 
 #endif

@@ -8,6 +8,7 @@
 #define WARPRSA_GPU_KERNELS_COOPERATIVE_COOPERATIVE_CUH
 
 #include "gpu/kernels/cooperative/cooperative_block.h"
+#include "gpu/kernels/load.cuh"
 #include "gpu/kernels/request.cuh"
 
 template <int LIMBS, int THREADS_PER_NUMBER, int LIMBS_PER_THREAD, bool DIRECT>
@@ -47,18 +48,19 @@ static cudaError_t warprsa_launch_cooperative(const warprsa_batch *batch,
     constexpr unsigned requests =
         WARPRSA_COOPERATIVE_BLOCK / (2 * THREADS_PER_NUMBER);
     unsigned blocks = (batch->count + requests - 1) / requests;
+    void (*kernel)(const warprsa_batch) =
+        warprsa_cooperative_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD,
+                                   false>;
 
     /* The large classes have none, which halves their time to compile. */
 #ifndef WARPRSA_LARGE
     if (batch->direct_table_reads)
-        warprsa_cooperative_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD,
-                                   true>
-            <<<blocks, WARPRSA_COOPERATIVE_BLOCK, 0, stream>>>(*batch);
-    else
+        kernel = warprsa_cooperative_kernel<LIMBS, THREADS_PER_NUMBER,
+                                            LIMBS_PER_THREAD, true>;
 #endif
-        warprsa_cooperative_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD,
-                                   false>
-            <<<blocks, WARPRSA_COOPERATIVE_BLOCK, 0, stream>>>(*batch);
+    if (batch->count == 0)
+        return warprsa_load_code(kernel);
+    kernel<<<blocks, WARPRSA_COOPERATIVE_BLOCK, 0, stream>>>(*batch);
     return cudaGetLastError();
 }
 

@@ -12,6 +12,7 @@
 #include "gpu/kernels/fold/fold_operation.h"
 #include "gpu/kernels/fold/matrix.h"
 #include "gpu/kernels/fold_common/fold_kernel.h"
+#include "gpu/kernels/load.cuh"
 
 /* Scratch memory of a block in device memory: sizes in bytes. */
 template <int LIMBS> struct warprsa_fold_scratch {

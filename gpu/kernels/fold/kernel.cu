@@ -87,6 +87,11 @@ static int launch(const warprsa_fold_batch *batch, size_t table_bytes,
     const uint32_t cuts = cuts_of(batch, table_bytes);
     cudaError_t error;
 
+    if (items == 0)
+        return warprsa_load_code(
+            warprsa_fold_make_roots<shape.threads_per_number,
+                                    shape.limbs_per_thread>,
+            REST_KERNEL);
     if (cuts == 0)
         return warprsa_launch_fold<whole, WHOLE_KERNEL>(
             batch,

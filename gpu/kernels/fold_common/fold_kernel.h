@@ -49,8 +49,9 @@ typedef struct warprsa_fold_kernel {
      * memory until it is done. The batch's table has `table_bytes` bytes, at
      * least as many as one item needs; the fewer they are below table_bytes(),
      * the longer it takes. By all_items it is decided whether items are cut,
-     * and whether short ones have one block for both primes. Returns a
-     * cudaError_t, of the launch itself. */
+     * and whether short ones have one block for both primes. Without items it
+     * queues nothing, and has the driver load the code for an item of one
+     * request. Returns a cudaError_t, of the launch itself. */
     int (*launch)(const warprsa_fold_batch *batch, size_t table_bytes,
                   struct CUstream_st *stream);
 } warprsa_fold_kernel;

@@ -11,6 +11,7 @@
 #define WARPRSA_INT32
 
 #include "gpu/kernels/int32/int32_block.h"
+#include "gpu/kernels/load.cuh"
 #include "gpu/kernels/request.cuh"
 
 static_assert(sizeof(warprsa_int32_key) <= sizeof(warprsa_prepared_key) &&
@@ -64,6 +65,10 @@ static cudaError_t warprsa_launch_int32(const warprsa_batch *batch,
         WARPRSA_INT32_BLOCK / (2 * THREADS_PER_NUMBER);
     unsigned blocks = (batch->count + requests - 1) / requests;
 
+    if (batch->count == 0)
+        return warprsa_load_code(
+            warprsa_int32_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD,
+                                 BLOCKS>);
     warprsa_int32_kernel<LIMBS, THREADS_PER_NUMBER, LIMBS_PER_THREAD, BLOCKS>
         <<<blocks, WARPRSA_INT32_BLOCK, 0, stream>>>(*batch);
     return cudaGetLastError();

@@ -17,6 +17,7 @@
 
 #include "gpu/kernels/fold_common/fold_kernel.h"
 #include "gpu/kernels/int32_fold/request.h"
+#include "gpu/kernels/load.cuh"
 
 /* What a launch is for. */
 enum warprsa_int_fold_stage {
@@ -453,9 +454,15 @@ template <int N>
 static int warprsa_launch_int_fold(const warprsa_fold_batch *batch,
                                    size_t table_bytes, cudaStream_t stream)
 {
-    cudaError_t error = cudaMemsetAsync(batch->batch.table, 0,
-                                        WARPRSA_INT_FOLD_COUNTERS, stream);
+    cudaError_t error;
 
+    if (batch->item_count == 0)
+        return warprsa_load_code(
+            warprsa_int_fold_kernel<N, WARPRSA_INT_FOLD_BEGINS>,
+            warprsa_int_fold_kernel<N, WARPRSA_INT_FOLD_RAISES>,
+            warprsa_int_fold_kernel<N, WARPRSA_INT_FOLD_ENDS>);
+    error = cudaMemsetAsync(batch->batch.table, 0, WARPRSA_INT_FOLD_COUNTERS,
+                            stream);
     if (error == cudaSuccess)
         error = warprsa_int_fold_launch_stage<N, WARPRSA_INT_FOLD_BEGINS>(
             batch, table_bytes, stream);

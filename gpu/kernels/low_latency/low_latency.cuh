@@ -12,6 +12,7 @@
 
 #define WARPRSA_BLOCK_ARITH
 #include "gpu/arith/block_modexp.h"
+#include "gpu/kernels/load.cuh"
 #include "gpu/kernels/request.cuh"
 
 #define WARPRSA_LOW_LATENCY_BLOCK 128 /* threads, at most */
@@ -206,6 +207,10 @@ static cudaError_t warprsa_launch_low_latency(const warprsa_batch *batch,
         (2 * batch->count + 32 * requests - 1) / (32 * requests);
     const size_t memory = requests * REQUEST * sizeof(double);
 
+    if (batch->count == 0)
+        return warprsa_load_code(warprsa_low_latency_blind,
+                                 warprsa_low_latency_modexp,
+                                 warprsa_low_latency_finish);
     if (error != cudaSuccess)
         return error;
     for (const auto kernel :

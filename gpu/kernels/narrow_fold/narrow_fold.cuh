@@ -12,6 +12,7 @@
 #ifndef WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_FOLD_CUH
 #define WARPRSA_GPU_KERNELS_NARROW_FOLD_NARROW_FOLD_CUH
 
+#include "gpu/kernels/load.cuh"
 #include "gpu/kernels/narrow_fold/items.cuh"
 #include "gpu/kernels/narrow_fold/powers.cuh"
 
@@ -264,10 +265,15 @@ static int warprsa_launch_narrow_fold(const warprsa_fold_batch *batch,
     const uint32_t blocks =
         warprsa_fold_blocks(room < batch->item_count ? room : batch->item_count,
                             ITEMS_PER_SM_MAX * batch->sms);
-    const uint32_t launches = (batch->item_count + blocks - 1) / blocks;
-    const uint32_t each = (batch->item_count + launches - 1) / launches;
+    uint32_t launches, each;
     cudaError_t error = cudaSuccess;
 
+    if (batch->item_count == 0)
+        return warprsa_load_code(warprsa_narrow_fold_begin,
+                                 warprsa_narrow_fold_powers<FEW>,
+                                 warprsa_narrow_fold_finish);
+    launches = (batch->item_count + blocks - 1) / blocks;
+    each = (batch->item_count + launches - 1) / launches;
     for (uint32_t done = 0; error == cudaSuccess && done < batch->item_count;
          done += each) {
         warprsa_fold_batch part = *batch;

@@ -10,6 +10,7 @@
 #ifndef WARPRSA_GPU_KERNELS_THREAD_THREAD_CUH
 #define WARPRSA_GPU_KERNELS_THREAD_THREAD_CUH
 
+#include "gpu/kernels/load.cuh"
 #include "gpu/kernels/request.cuh"
 #include "gpu/kernels/thread/thread_block.h"
 #include "gpu/kernels/thread/thread_modexp.h"
@@ -242,6 +243,8 @@ static cudaError_t warprsa_launch_thread(const warprsa_batch *batch,
     unsigned sms, threads, blocks, bytes = 0;
     cudaError_t error = warprsa_sm_count(&sms);
 
+    if (batch->count == 0)
+        return warprsa_load_code(warprsa_thread_kernel<S>);
     if (error == cudaSuccess)
         error = warprsa_thread_shared_bytes<S>(&bytes);
     if (error != cudaSuccess)

@@ -5,13 +5,15 @@
  * they share, what waits for the device, and what happens when any allocation
  * fails. CUDA is played by this file. Its device memory is the host's, it
  * copies at once, and its one kernel writes the results of the known-answer
- * test. A batch is under way from the engine's start() to its wait().
+ * test. A batch is under way from the engine's start() to its wait(). Time
+ * passes in sleep alone.
  */
 #include "tests/unit/support/unit_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cuda_runtime_api.h>
 
@@ -46,15 +48,44 @@ static int has_pools; /* cudaDevAttrMemoryPoolsSupported */
 static bool is_busy;  /* no stream is done */
 /* Its answers are wrong; NULL: none. */
 static const struct played_stream *is_wrong;
+static const struct played_stream *hangs; /* is never done */
+static const struct played_stream *fails; /* can't launch */
+static bool folds_are_wrong;
+static unsigned folds;  /* batches that are folded */
+static unsigned loaded; /* kernels, of each class */
+static bool are_timed;  /* by rows, and not one kernel for all batches */
 /* Calls of functions that wait for all that the device has to do. */
 static unsigned waits;
+/* Streams that had something to do when one was first asked. */
+static unsigned tested;
+static bool has_been_asked;
 
 /* A stream, and where the tables of its batch under way are. */
 static struct played_stream {
     cudaStream_t stream;
     const uint8_t *from, *to;
-    unsigned launches;         /* of the batch */
+    unsigned launches; /* of the batch */
+    bool is_synchronized;
 } played_streams[1 + STREAMS]; /* the first one is for keys */
+
+static struct timespec now;
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    *out = now;
+    return 0;
+}
+
+int nanosleep(const struct timespec *pause, struct timespec *left)
+{
+    now.tv_sec += pause->tv_sec;
+    now.tv_nsec += pause->tv_nsec;
+    if (now.tv_nsec >= 1000000000) {
+        now.tv_sec++;
+        now.tv_nsec -= 1000000000;
+    }
+    return 0;
+}
 
 static cudaError_t allocate(void **out, size_t size)
 {
@@ -77,12 +108,15 @@ static cudaError_t allocate(void **out, size_t size)
     return cudaSuccess;
 }
 
+/* Nothing is freed while a batch is under way that could use it. */
 static cudaError_t release(void *at)
 {
     unsigned i = 0;
 
     if (at == NULL)
         return cudaSuccess;
+    for (unsigned s = 0; s <= STREAMS; s++)
+        assert_int_equal(played_streams[s].launches, 0);
     while (blocks[i].at != at)
         assert_true(++i < BLOCKS_MAX);
     for (size_t b = 0; b < blocks[i].size; b++)
@@ -186,6 +220,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    assert_true(stream_of(stream)->is_synchronized ||
+                stream == played_streams[0].stream);
     *stream_of(stream) = (struct played_stream){0};
     free(stream);
     streams_in_use--;
@@ -195,6 +231,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     waits += stream != played_streams[0].stream;
+    stream_of(stream)->is_synchronized = true;
     return cudaSuccess;
 }
 
@@ -206,7 +243,11 @@ cudaError_t cudaDeviceSynchronize(void)
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    return is_busy ? cudaErrorNotReady : cudaSuccess;
+    for (unsigned s = 0; !has_been_asked && s <= STREAMS; s++)
+        tested += played_streams[s].launches > 0;
+    has_been_asked = true;
+    return is_busy || stream_of(stream) == hangs ? cudaErrorNotReady
+                                                 : cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -293,22 +334,31 @@ static void use_table(struct played_stream *stream, void *table, size_t bytes)
     memset(table, 1, bytes);
 }
 
-/* The only kernel. CUDA reports a failed allocation once more here, if nobody
- * has asked for it. */
+/* What both kernels do. CUDA reports a failed allocation once more here, if
+ * nobody has asked for it. */
 static int compute(const warprsa_batch *batch, warprsa_size_class size,
-                   cudaStream_t stream)
+                   bool is_right, cudaStream_t stream)
 {
     uint8_t result[WARPRSA_MODULUS_BYTES_MAX];
     const size_t bytes = warprsa_known_answer_result(result, size);
 
+    if (batch->count == 0) {
+        assert_null(stream);
+        for (unsigned s = 0; s <= STREAMS; s++)
+            assert_int_equal(played_streams[s].launches, 0);
+        loaded++;
+        return cudaSuccess;
+    }
     for (uint32_t i = 0; i < batch->count; i++) {
         memcpy(batch->output + (size_t)i * batch->bytes_stride, result, bytes);
         batch->status[i] = WARPRSA_OK;
         batch->result[(size_t)i * WARPRSA_FULL_SAMPLES] = 1;
     }
-    if (stream_of(stream) == is_wrong)
+    if (stream_of(stream) == is_wrong || !is_right)
         memset(batch->output, 1, bytes);
     use_table(stream_of(stream), batch->table, batch->count * TABLE_BYTES);
+    if (stream_of(stream) == fails)
+        return (int)cudaErrorLaunchFailure;
     if (launch_fails_with != cudaSuccess)
         return (int)launch_fails_with;
     return (int)cudaGetLastError();
@@ -318,7 +368,7 @@ static int compute(const warprsa_batch *batch, warprsa_size_class size,
     static int compute_##bits(const warprsa_batch *batch,                      \
                               struct CUstream_st *stream)                      \
     {                                                                          \
-        return compute(batch, WARPRSA_CLASS_##bits, stream);                   \
+        return compute(batch, WARPRSA_CLASS_##bits, true, stream);             \
     }
 COMPUTE(1024)
 COMPUTE(2048)
@@ -335,16 +385,63 @@ static size_t table_bytes(warprsa_size_class size, size_t count)
     return count * TABLE_BYTES;
 }
 
+static const warprsa_known_timings known[] = {
+    {"played",
+     {[WARPRSA_CLASS_1024] = {1056, 1, 2, 4},
+      [WARPRSA_CLASS_2048] = {1056, 1, 2, 4},
+      [WARPRSA_CLASS_3072] = {1056, 1, 2, 4},
+      [WARPRSA_CLASS_4096] = {1056, 1, 2, 4}}},
+    {0},
+};
+
 static const warprsa_kernel played = {
     .name = "played",
     .at_once = at_once,
+    .known = known,
     .launch = {compute_1024, compute_2048, compute_3072, compute_4096},
     .table_bytes = table_bytes,
 };
 
+static size_t fold_table_bytes(size_t items, uint32_t sms)
+{
+    return items * TABLE_BYTES;
+}
+
+/* Of batches of one request. */
+static int fold_launch(const warprsa_fold_batch *batch, size_t bytes,
+                       struct CUstream_st *stream)
+{
+    assert_int_equal(batch->item_count, batch->batch.count);
+    folds += batch->item_count;
+    return compute(&batch->batch, WARPRSA_CLASS_3072, !folds_are_wrong, stream);
+}
+
+static const warprsa_fold_kernel fold_3072 = {.item_max = 64,
+                                              .item_min = 64,
+                                              .short_share = 1,
+                                              .table_bytes = fold_table_bytes,
+                                              .launch = fold_launch};
+
+static const warprsa_known_timings fold_known[] = {
+    {"played", {[WARPRSA_CLASS_3072] = {1056, 1, 2, 4}}},
+    {0},
+};
+
+static const warprsa_kernel played_fold = {
+    .name = "played_fold",
+    .shares_key = true,
+    .at_once = at_once,
+    .known = fold_known,
+    .fold = {[WARPRSA_CLASS_3072] = &fold_3072},
+};
+
+/* Wants what the played GPU does not have. */
+static const warprsa_kernel absent = {
+    .name = "absent", .needs = {.capability = 80}, .table_bytes = table_bytes};
+
 /* In the place of gpu/kernels/kernels.c. */
 const warprsa_kernel *const warprsa_kernels[WARPRSA_KERNELS] = {
-    &played, &played, &played, &played, &played, &played, &played};
+    &played, &played_fold, &absent, &absent, &absent, &absent, &absent};
 
 const warprsa_kernel *warprsa_kernel_named(const char *name)
 {
@@ -358,13 +455,13 @@ const warprsa_kernel *warprsa_kernel_by_default(bool int32_keys)
 
 bool warprsa_kernel_runs(const warprsa_kernel *kernel, const warprsa_gpu *gpu)
 {
-    return true;
+    return kernel != &absent;
 }
 
 bool warprsa_kernel_takes(const warprsa_kernel *kernel, const warprsa_gpu *gpu,
                           warprsa_size_class size)
 {
-    return kernel->launch[size] != NULL;
+    return kernel->launch[size] != NULL || kernel->fold[size] != NULL;
 }
 
 bool warprsa_runs_machine_code(uint32_t capability, const uint32_t *of,
@@ -383,23 +480,38 @@ static const warprsa_engine *const engine = &warprsa_cuda_engine;
 static warprsa_device *device;
 static uint32_t key_index;
 static unsigned refused; /* lines of the trace */
+static char said[400];   /* the last one of the opening */
 
 static void trace(void *arg, int level, const char *line)
 {
     refused += strstr(line, "scratch memory for a long batch") != NULL;
+    if (strstr(line, "known-answer test") != NULL ||
+        strstr(line, "opened in") != NULL)
+        snprintf(said, sizeof(said), "%s", line);
 }
 
-static warprsa_status open_device(void)
+static warprsa_status open_with(unsigned streams)
 {
-    const warprsa_device_config config = {.streams = STREAMS,
+    const warprsa_device_config config = {.streams = streams,
                                           .batch_max = BATCH_MAX,
                                           .keys_max = 2,
-                                          .kernel = "played",
+                                          .kernel = are_timed ? NULL : "played",
                                           .random = give_random,
                                           .trace = trace};
     char why[160];
 
+    waits = 0;
+    tested = 0;
+    has_been_asked = false;
+    folds = 0;
+    loaded = 0;
+    said[0] = '\0';
     return engine->open(&config, &device, why, sizeof(why));
+}
+
+static warprsa_status open_device(void)
+{
+    return open_with(STREAMS);
 }
 
 static int plenty(void **state)
@@ -408,6 +520,10 @@ static int plenty(void **state)
     has_pools = 1;
     is_busy = false;
     is_wrong = NULL;
+    hangs = NULL;
+    fails = NULL;
+    folds_are_wrong = false;
+    are_timed = false;
     launch_fails_with = cudaSuccess;
     last_error = cudaSuccess;
     dirty = 0;
@@ -638,7 +754,7 @@ TEST_IN(a_batch_that_was_not_started, opened, closed)
     launch_fails_with = cudaErrorMemoryAllocation;
     assert_int_equal(start(3, BATCH_MAX), WARPRSA_NO_MEMORY);
     launch_fails_with = cudaSuccess;
-    for (size_t b = 0; b < memory->device_bytes; b++)
+    for (size_t b = 0; b < device->staging.device_bytes; b++)
         assert_int_equal(((const uint8_t *)memory->device_block)[b], 0);
     assert_int_equal(start(4, BATCH_MAX), WARPRSA_OK);
     assert_int_equal(start(3, 1), WARPRSA_OK);
@@ -678,20 +794,124 @@ TEST_IN(a_device_without_pools, plenty, closed)
     assert_int_equal(waits, WARPRSA_TABLE_BLOCKS);
 }
 
-/* The first stream computes the known-answer test of each class, each other one
- * that of one class. Whichever has a wrong answer, the device is not opened. */
+/* Launches of all streams, which have been computing. */
+static unsigned all_launches(void)
+{
+    unsigned launches = 0;
+
+    for (unsigned s = 0; s < STREAMS; s++)
+        launches += played_streams[1 + s].launches;
+    return launches;
+}
+
+/* The first streams compute the known-answer test of one class each, the others
+ * that of any, all at once. Whichever has a wrong answer, the device is not
+ * opened, and the trace says which it is. */
 TEST_IN(each_stream_is_tested, plenty, NULL)
 {
+    char stream[40];
+
     assert_int_equal(open_device(), WARPRSA_OK);
+    assert_int_equal(loaded, WARPRSA_CLASS_LARGE);
+    assert_int_equal(tested, STREAMS);
     for (unsigned s = 0; s < STREAMS; s++)
-        assert_int_equal(played_streams[1 + s].launches,
-                         s == 0 ? WARPRSA_CLASS_LARGE : 1);
+        assert_int_equal(played_streams[1 + s].launches, 1);
+    assert_non_null(strstr(said, "opened in"));
     assert_true(engine->close(device));
     for (unsigned s = 0; s < STREAMS; s++) {
         is_wrong = &played_streams[1 + s];
         assert_int_equal(open_device(), WARPRSA_CHECK_FAILED);
+        snprintf(stream, sizeof(stream), "played on stream %u:", s);
+        assert_non_null(strstr(said, stream));
         nothing_is_left();
     }
+}
+
+/* If the kernels are chosen by timings, each is loaded and then tested with
+ * each of its classes, however many streams there are. */
+TEST_IN(each_kernel_is_tested, plenty, NULL)
+{
+    static const unsigned streams[] = {1, 3, 5, 6, STREAMS};
+
+    are_timed = true;
+    for (unsigned i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+        assert_int_equal(open_with(streams[i]), WARPRSA_OK);
+        assert_int_equal(loaded, 5);
+        assert_int_equal(folds, 1);
+        assert_int_equal(all_launches(), streams[i] < 5 ? 5 : streams[i]);
+        assert_int_equal(tested, streams[i]);
+        assert_true(engine->close(device));
+        nothing_is_left();
+    }
+}
+
+/* A kernel for requests of one key that is wrong is left out, and its stream
+ * passes another test. If it is the stream that is wrong, that is found. */
+TEST_IN(a_fold_is_left_out, plenty, NULL)
+{
+    are_timed = true;
+    folds_are_wrong = true;
+    assert_int_equal(open_device(), WARPRSA_OK);
+    assert_int_equal(folds, 1);
+    assert_int_equal(all_launches(), STREAMS + 1);
+    assert_non_null(strstr(engine->describe(device), "without played_fold"));
+    assert_int_equal(device->timings.count, WARPRSA_CLASS_LARGE);
+    assert_true(engine->close(device));
+    folds_are_wrong = false;
+    is_wrong = &played_streams[1 + 4]; /* rows: four of the other kernel */
+    assert_int_equal(open_device(), WARPRSA_CHECK_FAILED);
+    assert_non_null(strstr(said, "RSA-1024 by the kernel played on stream 4:"));
+    nothing_is_left();
+}
+
+/* Whichever stream can't launch, none has a batch under way when memory is
+ * freed: release() asserts that. */
+TEST_IN(a_test_that_does_not_start, plenty, NULL)
+{
+    for (unsigned s = 0; s < STREAMS; s++) {
+        fails = &played_streams[1 + s];
+        assert_int_equal(open_device(), WARPRSA_DEVICE_ERROR);
+        nothing_is_left();
+    }
+    fails = NULL;
+    assert_int_equal(open_device(), WARPRSA_OK);
+    assert_true(engine->close(device));
+}
+
+/* Whichever stream hangs, or all of them, an opening ends after the deadline of
+ * one test, and the trace says where it was. */
+TEST_IN(a_test_that_hangs, plenty, NULL)
+{
+    char stream[40];
+
+    for (unsigned s = 0; s <= STREAMS; s++) {
+        const time_t before = now.tv_sec;
+
+        hangs = s < STREAMS ? &played_streams[1 + s] : NULL;
+        is_busy = s == STREAMS;
+        assert_int_equal(open_device(), WARPRSA_DEADLINE);
+        assert_in_range(now.tv_sec - before, TIMEOUT_MS / 1000,
+                        TIMEOUT_MS / 1000 + 1);
+        snprintf(stream, sizeof(stream), "played on stream %u:", s % STREAMS);
+        assert_non_null(strstr(said, stream));
+        nothing_is_left();
+    }
+}
+
+/* The number of allocations of an opening does not grow with the streams, but
+ * for a stream's table. */
+TEST_IN(an_opening_allocates_little, plenty, NULL)
+{
+    unsigned few;
+
+    assert_int_equal(open_with(1), WARPRSA_OK);
+    few = blocks_in_use;
+    assert_int_equal(few, 3 + 1); /* keys, staging twice; a table */
+    assert_true(engine->close(device));
+    assert_int_equal(open_with(STREAMS), WARPRSA_OK);
+    assert_int_equal(blocks_in_use, few + STREAMS - 1);
+    assert_true(engine->close(device));
+    nothing_is_left();
 }
 
 /* Whichever allocation of an opening fails, nothing is left, not even CUDA's
@@ -710,8 +930,8 @@ TEST_IN(any_allocation_of_an_opening_fails, plenty, NULL)
         }
     }
     assert_int_equal(status, WARPRSA_OK);
-    /* Keys and their stream; of each stream itself, staging twice, a table. */
-    assert_int_equal(failed, 2 + 4 * STREAMS);
+    /* Keys and their stream, staging twice; of each stream itself, a table. */
+    assert_int_equal(failed, 4 + 2 * STREAMS);
     assert_true(engine->close(device));
     nothing_is_left();
 }

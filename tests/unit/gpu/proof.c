@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * What becomes of a device whose kernels fail the known-answer test. No device
- * is asked: a kernel here computes as the test says.
+ * What becomes of a device whose kernels or streams fail the known-answer test.
+ * No device is asked: a kernel here computes as the test says.
  */
 #include "tests/unit/support/unit_test.h"
 
@@ -13,71 +13,124 @@ static const warprsa_kernel base = {.name = "base"}, other = {.name = "other"},
                             narrow = {.name = "narrow", .shares_key = true};
 
 static const warprsa_kernel_timings all = {
-    7,
+    9,
     {{WARPRSA_CLASS_2048, &base, 100, 1, 2, 4},
      {WARPRSA_CLASS_3072, &base, 100, 1, 2, 4},
      {WARPRSA_CLASS_2048, &fold, 100, 1, 2, 4},
      {WARPRSA_CLASS_3072, &fold, 100, 1, 2, 4},
      {WARPRSA_CLASS_2048, &narrow, 100, 1, 2, 4},
      {WARPRSA_CLASS_3072, &narrow, 100, 1, 2, 4},
-     {WARPRSA_CLASS_2048, &other, 100, 1, 2, 4}}};
+     {WARPRSA_CLASS_2048, &other, 100, 1, 2, 4},
+     {WARPRSA_CLASS_1024, &base, 100, 1, 2, 4},
+     {WARPRSA_CLASS_4096, &base, 100, 1, 2, 4}}};
 
-/* What a kernel is played to do with one class. */
+static const warprsa_kernel_timings none = {0};
+
+/* What is played: what a kernel does with one class, or a stream with any. */
 typedef struct fault {
-    const warprsa_kernel *kernel;
+    const warprsa_kernel *kernel; /* NULL: the stream's */
     warprsa_size_class size;
+    unsigned stream;
     warprsa_status status;
 } fault;
 
 typedef struct played {
     unsigned fault_count;
     fault faults[2];
-    unsigned tests;
+    unsigned runs, tests;
+    unsigned of_stream[WARPRSA_STREAMS_MAX];
 } played;
 
-static warprsa_status test(void *arg, warprsa_size_class size,
-                           const warprsa_kernel *kernel)
+static warprsa_status status_of(const played *p,
+                                const warprsa_kernel_test *test)
 {
-    played *p = arg;
+    for (unsigned i = 0; i < p->fault_count; i++) {
+        const fault *f = &p->faults[i];
 
-    p->tests++;
-    for (unsigned i = 0; i < p->fault_count; i++)
-        if (p->faults[i].kernel == kernel && p->faults[i].size == size)
-            return p->faults[i].status;
+        if (f->kernel == NULL
+                ? f->stream == test->stream
+                : f->kernel == test->kernel && f->size == test->size)
+            return f->status;
+    }
     return WARPRSA_OK;
 }
 
-TEST(all_are_right)
+static void run(void *arg, warprsa_kernel_test *tests, size_t count)
 {
-    warprsa_kernel_timings timings = all;
-    warprsa_wrong_kernels wrong;
-    played p = {0};
+    played *p = arg;
 
-    assert_int_equal(warprsa_prove_kernels(&timings, test, &p, &wrong),
-                     WARPRSA_OK);
-    assert_int_equal(wrong.count, 0);
-    assert_int_equal(timings.count, all.count);
-    assert_int_equal(p.tests, all.count);
+    p->runs++;
+    p->tests += (unsigned)count;
+    for (size_t i = 0; i < count; i++) {
+        p->of_stream[tests[i].stream]++;
+        tests[i].status = status_of(p, &tests[i]);
+    }
 }
 
-/* With its first class or its last one: its rows of all classes go, and each
- * other kernel is tested. */
+/* With one stream, some, as many as there are kernels, and more: each kernel is
+ * tested once, each stream at least once, all at once. */
+TEST(all_are_right)
+{
+    static const unsigned streams[] = {1, 4, 9, 24, WARPRSA_STREAMS_MAX};
+
+    for (unsigned i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+        warprsa_kernel_timings timings = all;
+        const unsigned s = streams[i];
+        warprsa_proof proof;
+        played p = {0};
+
+        assert_int_equal(warprsa_prove_kernels(&timings, s, run, &p, &proof),
+                         WARPRSA_OK);
+        assert_int_equal(proof.wrong_count, 0);
+        assert_int_equal(timings.count, all.count);
+        assert_int_equal(p.runs, 1);
+        assert_int_equal(p.tests, s < all.count ? all.count : s);
+        for (unsigned k = 0; k < s; k++)
+            assert_in_range(p.of_stream[k], all.count / s,
+                            (all.count + s - 1) / s);
+    }
+}
+
+/* One kernel computes all: each class that is not large, and each stream. */
+TEST(no_timings)
+{
+    static const unsigned streams[] = {1, 3, 24};
+
+    for (unsigned i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+        warprsa_kernel_timings timings = none;
+        warprsa_proof proof;
+        played p = {0};
+
+        assert_int_equal(
+            warprsa_prove_kernels(&timings, streams[i], run, &p, &proof),
+            WARPRSA_OK);
+        assert_int_equal(p.tests, streams[i] < WARPRSA_CLASS_LARGE
+                                      ? WARPRSA_CLASS_LARGE
+                                      : streams[i]);
+        for (unsigned k = 0; k < streams[i]; k++)
+            assert_true(p.of_stream[k] > 0);
+    }
+}
+
+/* With its first class or its last one: its rows of all classes go, and its
+ * stream is tested by another kernel. */
 TEST(a_fold_is_left_out)
 {
     for (int i = 0; i < 2; i++) {
         warprsa_kernel_timings timings = all;
-        warprsa_wrong_kernels wrong;
-        played p = {1,
-                    {{&fold, i == 0 ? WARPRSA_CLASS_2048 : WARPRSA_CLASS_3072,
-                      WARPRSA_CHECK_FAILED}},
-                    0};
+        warprsa_proof proof;
+        played p = {
+            .fault_count = 1,
+            .faults = {{&fold, i == 0 ? WARPRSA_CLASS_2048 : WARPRSA_CLASS_3072,
+                        0, WARPRSA_CHECK_FAILED}}};
 
-        assert_int_equal(warprsa_prove_kernels(&timings, test, &p, &wrong),
+        assert_int_equal(warprsa_prove_kernels(&timings, 24, run, &p, &proof),
                          WARPRSA_OK);
-        assert_int_equal(wrong.count, 1);
-        assert_ptr_equal(wrong.kernel[0], &fold);
+        assert_int_equal(proof.wrong_count, 1);
+        assert_ptr_equal(proof.wrong[0], &fold);
         assert_int_equal(timings.count, all.count - 2);
-        assert_int_equal(p.tests, all.count - (i == 0));
+        assert_int_equal(p.tests, 24 + 1);
+        assert_int_equal(p.of_stream[i == 0 ? 2 : 3], 2);
         assert_null(
             warprsa_kernel_timing_of(&timings, WARPRSA_CLASS_2048, &fold));
         assert_null(
@@ -87,21 +140,28 @@ TEST(a_fold_is_left_out)
     }
 }
 
+/* A stream that has passed another test is not tested again. */
 TEST(all_folds_are_left_out)
 {
-    warprsa_kernel_timings timings = all;
-    warprsa_wrong_kernels wrong;
-    played p = {2,
-                {{&narrow, WARPRSA_CLASS_3072, WARPRSA_CHECK_FAILED},
-                 {&fold, WARPRSA_CLASS_3072, WARPRSA_CHECK_FAILED}},
-                0};
+    for (unsigned streams = 1; streams <= 24; streams += 23) {
+        warprsa_kernel_timings timings = all;
+        warprsa_proof proof;
+        played p = {
+            .fault_count = 2,
+            .faults = {{&narrow, WARPRSA_CLASS_3072, 0, WARPRSA_CHECK_FAILED},
+                       {&fold, WARPRSA_CLASS_3072, 0, WARPRSA_CHECK_FAILED}}};
 
-    assert_int_equal(warprsa_prove_kernels(&timings, test, &p, &wrong),
-                     WARPRSA_OK);
-    assert_int_equal(wrong.count, 2);
-    assert_int_equal(timings.count, 3);
-    assert_ptr_equal(warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 1),
-                     &base);
+        assert_int_equal(
+            warprsa_prove_kernels(&timings, streams, run, &p, &proof),
+            WARPRSA_OK);
+        assert_int_equal(proof.wrong_count, 2);
+        assert_ptr_equal(proof.wrong[0], &fold); /* in the order of rows */
+        assert_ptr_equal(proof.wrong[1], &narrow);
+        assert_int_equal(timings.count, all.count - 4);
+        assert_int_equal(p.tests, streams == 1 ? all.count : 24 + 2);
+        assert_ptr_equal(
+            warprsa_fastest_kernel(&timings, WARPRSA_CLASS_2048, 1), &base);
+    }
 }
 
 /* The control: a device whose other kernels are wrong is refused, wherever they
@@ -112,14 +172,34 @@ TEST(another_kernel_is_not)
 
     for (int i = 0; i < 2; i++) {
         warprsa_kernel_timings timings = all;
-        warprsa_wrong_kernels wrong;
-        played p = {2,
-                    {{kernels[i], WARPRSA_CLASS_2048, WARPRSA_CHECK_FAILED},
-                     {&fold, WARPRSA_CLASS_2048, WARPRSA_CHECK_FAILED}},
-                    0};
+        warprsa_proof proof;
+        played p = {
+            .fault_count = 2,
+            .faults = {
+                {kernels[i], WARPRSA_CLASS_2048, 0, WARPRSA_CHECK_FAILED},
+                {&fold, WARPRSA_CLASS_2048, 0, WARPRSA_CHECK_FAILED}}};
 
-        assert_int_equal(warprsa_prove_kernels(&timings, test, &p, &wrong),
+        assert_int_equal(warprsa_prove_kernels(&timings, 24, run, &p, &proof),
                          WARPRSA_CHECK_FAILED);
+        assert_ptr_equal(proof.failed.kernel, kernels[i]);
+        assert_int_equal(proof.failed.size, WARPRSA_CLASS_2048);
+        assert_int_equal(proof.failed.stream, i == 0 ? 0 : 6);
+    }
+}
+
+/* Nor is a device with a wrong stream, also if that had a fold to test. */
+TEST(a_wrong_stream)
+{
+    for (unsigned s = 0; s < 24; s++) {
+        warprsa_kernel_timings timings = all;
+        warprsa_proof proof;
+        played p = {.fault_count = 1,
+                    .faults = {{NULL, 0, s, WARPRSA_CHECK_FAILED}}};
+
+        assert_int_equal(warprsa_prove_kernels(&timings, 24, run, &p, &proof),
+                         WARPRSA_CHECK_FAILED);
+        assert_int_equal(proof.failed.stream, s);
+        assert_false(proof.failed.kernel->shares_key);
     }
 }
 
@@ -127,12 +207,14 @@ TEST(another_kernel_is_not)
 TEST(errors_of_the_device)
 {
     warprsa_kernel_timings timings = all;
-    warprsa_wrong_kernels wrong;
-    played p = {1, {{&fold, WARPRSA_CLASS_2048, WARPRSA_DEVICE_ERROR}}, 0};
+    warprsa_proof proof;
+    played p = {
+        .fault_count = 1,
+        .faults = {{&fold, WARPRSA_CLASS_2048, 0, WARPRSA_DEVICE_ERROR}}};
 
-    assert_int_equal(warprsa_prove_kernels(&timings, test, &p, &wrong),
+    assert_int_equal(warprsa_prove_kernels(&timings, 24, run, &p, &proof),
                      WARPRSA_DEVICE_ERROR);
-    assert_int_equal(wrong.count, 0);
+    assert_int_equal(proof.wrong_count, 0);
     assert_int_equal(timings.count, all.count);
 }
 
