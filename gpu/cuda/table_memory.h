@@ -24,10 +24,10 @@
 #include <cuda_runtime_api.h>
 
 enum {
-    /* Four batches of RSA-4096 are best under way at once
-     * (warprsa_rule_batch_of()). With 2,048 requests of eight keys each, six of
-     * them have tables that cost no time; shorter keys have shorter tables. */
-    WARPRSA_TABLE_BLOCKS = 3,
+    /* Enough for four batches of RSA-4096, with 2,048 requests of eight keys
+     * each, which are best under way at once (warprsa_rule_batch_of()).
+     * doc/log/2026-11-28-streams.md counts what they want. */
+    WARPRSA_TABLE_BLOCKS = 2,
     /* A batch takes whole units of a block: bits of a uint32_t. */
     WARPRSA_TABLE_UNITS = 32,
 };

@@ -40,10 +40,12 @@ static unsigned dirty;         /* blocks that were freed with something in */
 static unsigned allowed;       /* allocations, before one fails */
 static cudaError_t last_error; /* what cudaGetLastError() reports */
 static char default_pool;
+static unsigned keys_max;
 static void (*while_allocating)(void); /* what a block's allocation does */
 static cudaError_t launch_fails_with;
-static int has_pools; /* cudaDevAttrMemoryPoolsSupported */
-static bool is_busy;  /* no stream is done */
+static int has_pools;                      /* cudaDevAttrMemoryPoolsSupported */
+static bool is_busy;                       /* no stream is done */
+static cudaError_t synchronize_fails_with; /* for the stream of keys */
 /* Its answers are wrong; NULL: none. */
 static const struct played_stream *is_wrong;
 /* Calls of functions that wait for all that the device has to do. */
@@ -302,6 +304,10 @@ static int compute(const warprsa_batch *batch, warprsa_size_class size,
     const size_t bytes = warprsa_known_answer_result(result, size);
 
     for (uint32_t i = 0; i < batch->count; i++) {
+        assert_true(batch->key[i] <
+                    (size < WARPRSA_CLASS_LARGE
+                         ? keys_max + WARPRSA_CLASSES
+                         : warprsa_cuda_large_places(keys_max)));
         memcpy(batch->output + (size_t)i * batch->bytes_stride, result, bytes);
         batch->status[i] = WARPRSA_OK;
         batch->result[(size_t)i * WARPRSA_FULL_SAMPLES] = 1;
@@ -324,6 +330,8 @@ COMPUTE(1024)
 COMPUTE(2048)
 COMPUTE(3072)
 COMPUTE(4096)
+COMPUTE(6144)
+COMPUTE(8192)
 
 static uint32_t at_once(warprsa_size_class size)
 {
@@ -338,7 +346,8 @@ static size_t table_bytes(warprsa_size_class size, size_t count)
 static const warprsa_kernel played = {
     .name = "played",
     .at_once = at_once,
-    .launch = {compute_1024, compute_2048, compute_3072, compute_4096},
+    .launch = {compute_1024, compute_2048, compute_3072, compute_4096,
+               compute_6144, compute_8192},
     .table_bytes = table_bytes,
 };
 
@@ -393,7 +402,7 @@ static warprsa_status open_device(void)
 {
     const warprsa_device_config config = {.streams = STREAMS,
                                           .batch_max = BATCH_MAX,
-                                          .keys_max = 2,
+                                          .keys_max = keys_max,
                                           .kernel = "played",
                                           .random = give_random,
                                           .trace = trace};
@@ -405,10 +414,12 @@ static warprsa_status open_device(void)
 static int plenty(void **state)
 {
     allowed = UINT32_MAX;
+    keys_max = 2;
     has_pools = 1;
     is_busy = false;
     is_wrong = NULL;
     launch_fails_with = cudaSuccess;
+    synchronize_fails_with = cudaSuccess;
     last_error = cudaSuccess;
     dirty = 0;
     refused = 0;
@@ -714,6 +725,52 @@ TEST_IN(any_allocation_of_an_opening_fails, plenty, NULL)
     assert_int_equal(failed, 2 + 4 * STREAMS);
     assert_true(engine->close(device));
     nothing_is_left();
+}
+
+/* An operation with a key of a large class. */
+static void run_large(uint32_t key, warprsa_size_class size)
+{
+    uint8_t input[WARPRSA_MODULUS_BYTES_MAX] = {0};
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
+    warprsa_task task = {.key = key, .input = input, .output = output};
+
+    assert_int_equal(engine->start(device, 0, size, &task, 1), WARPRSA_OK);
+    assert_int_equal(engine->wait(device, 0, TIMEOUT_MS), WARPRSA_OK);
+    assert_int_equal(task.status, WARPRSA_OK);
+    forget(0);
+}
+
+/* Large keys have a bound of their own, and no other key makes room for one
+ * more. Its place is free again once one is unloaded. */
+TEST_IN(large_keys_have_a_bound, plenty, closed)
+{
+    const uint32_t most = WARPRSA_LARGE_KEYS_MAX;
+    uint32_t index = 0, last = 0;
+    warprsa_private_key key;
+    size_t before;
+
+    keys_max = 2 * most;
+    open_with_key();
+    before = bytes_in_use;
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_6144);
+    for (uint32_t i = 0; i < most; i++)
+        assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
+    assert_int_equal(bytes_in_use - before,
+                     warprsa_cuda_large_places(keys_max) *
+                         warprsa_form_large.key_bytes);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(engine->load_key(device, &key, &index),
+                         WARPRSA_UNSUPPORTED_KEY);
+    assert_int_equal(engine->unload_key(device, last), WARPRSA_OK);
+    assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
+    assert_int_equal(engine->load_key(device, &key, &index),
+                     WARPRSA_UNSUPPORTED_KEY);
+    run_large(last, WARPRSA_CLASS_6144);
+    /* As many others as ever. */
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_2048);
+    for (uint32_t i = 0; i < keys_max - most - 1; i++)
+        assert_int_equal(engine->load_key(device, &key, &index), WARPRSA_OK);
+    assert_int_equal(engine->load_key(device, &key, &index), WARPRSA_NO_MEMORY);
 }
 
 RUN_TESTS(NULL, NULL)
