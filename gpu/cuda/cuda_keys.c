@@ -166,7 +166,8 @@ static warprsa_status take_large(warprsa_device *device)
             return WARPRSA_UNSUPPORTED_KEY;
         error = allocate(device);
         if (error == cudaErrorMemoryAllocation) {
-            warprsa_cuda_trace(device, "memory for large keys", error);
+            if (device->large_retry_ns == 0)
+                warprsa_cuda_trace(device, "memory for large keys", error);
             device->large_retry_ns = warprsa_clock_ns() + RETRY_NS;
             return WARPRSA_UNSUPPORTED_KEY;
         }

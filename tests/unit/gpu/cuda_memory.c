@@ -123,6 +123,16 @@ cudaError_t cudaMallocFromPoolAsync(void **out, size_t size, cudaMemPool_t pool,
     return allocate(out, size);
 }
 
+cudaError_t cudaFreeAsync(void *at, cudaStream_t stream)
+{
+    const unsigned before = dirty;
+
+    assert_ptr_equal(stream, played_streams[0].stream);
+    (void)release(at);
+    dirty = before; /* no batch has written to it */
+    return cudaSuccess;
+}
+
 cudaError_t cudaHostAlloc(void **out, size_t size, unsigned flags)
 {
     waits++;
@@ -197,7 +207,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     waits += stream != played_streams[0].stream;
-    return cudaSuccess;
+    return stream == played_streams[0].stream ? synchronize_fails_with
+                                              : cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -630,8 +641,13 @@ TEST_IN(any_allocation_of_a_block_fails, opened, closed)
         refused = 0;
         assert_int_equal(run_on_all(BATCH_MAX), b);
         assert_int_equal(blocks_in_use, before + b);
-        assert_true(refused > 0);
+        assert_int_equal(refused, 1);
         assert_int_equal(last_error, cudaSuccess);
+        /* As before: nothing to say. */
+        device->tables.retry_ns = 0;
+        allowed = 0;
+        assert_int_equal(run_on_all(BATCH_MAX), b);
+        assert_int_equal(refused, 1);
     }
     device->tables.retry_ns = 0;
     allowed = UINT32_MAX;
@@ -639,9 +655,24 @@ TEST_IN(any_allocation_of_a_block_fails, opened, closed)
     assert_int_equal(waits, 0);
 }
 
+/* A block that the driver gave and did not finish goes back to it. */
+TEST_IN(a_block_that_does_not_come, opened, closed)
+{
+    const unsigned before = blocks_in_use;
+
+    synchronize_fails_with = cudaErrorUnknown;
+    assert_int_equal(run_on_all(BATCH_MAX), 0);
+    assert_int_equal(blocks_in_use, before);
+    assert_int_equal(refused, 1);
+    synchronize_fails_with = cudaSuccess;
+    device->tables.retry_ns = 0;
+    assert_int_equal(run_on_all(BATCH_MAX), WARPRSA_TABLE_BLOCKS);
+    assert_int_equal(blocks_in_use, before + WARPRSA_TABLE_BLOCKS);
+}
+
 /* A batch that could not be started may have kernels under way. Nobody else
- * gets its memory before the stream's next batch has ended. What it has copied
- * to the device is wiped. */
+ * gets its memory before these or the stream's next batch have ended. What it
+ * has copied to the device is wiped. */
 TEST_IN(a_batch_that_was_not_started, opened, closed)
 {
     const warprsa_batch_memory *memory = &device->streams[3].memory;
@@ -651,13 +682,37 @@ TEST_IN(a_batch_that_was_not_started, opened, closed)
     launch_fails_with = cudaSuccess;
     for (size_t b = 0; b < memory->device_bytes; b++)
         assert_int_equal(((const uint8_t *)memory->device_block)[b], 0);
+    is_busy = true;
     assert_int_equal(start(4, BATCH_MAX), WARPRSA_OK);
     assert_int_equal(start(3, 1), WARPRSA_OK);
     assert_int_equal(start(5, BATCH_MAX), WARPRSA_OK);
+    is_busy = false;
     assert_int_equal(end(3, 1), 2); /* the launch that failed, too */
     assert_int_equal(run(3, BATCH_MAX), 1);
     end(4, BATCH_MAX);
     end(5, BATCH_MAX);
+    all_is_given_back();
+}
+
+/* The memory is not kept by a stream that gets no other batch. */
+TEST_IN(what_was_not_started_has_ended, opened, closed)
+{
+    is_busy = true;
+    launch_fails_with = cudaErrorMemoryAllocation;
+    for (unsigned s = 0; s < WARPRSA_TABLE_BLOCKS; s++)
+        assert_int_equal(start(s, BATCH_MAX), WARPRSA_NO_MEMORY);
+    launch_fails_with = cudaSuccess;
+    assert_int_equal(start(3, BATCH_MAX), WARPRSA_OK);
+    is_busy = false;
+    assert_true(end(3, BATCH_MAX) > 1);
+    for (unsigned s = 0; s < WARPRSA_TABLE_BLOCKS; s++)
+        forget(s);
+    for (unsigned s = 3; s < 3 + WARPRSA_TABLE_BLOCKS; s++)
+        assert_int_equal(start(s, BATCH_MAX), WARPRSA_OK);
+    assert_int_equal(start(1, 1), WARPRSA_OK);
+    for (unsigned s = 3; s < 3 + WARPRSA_TABLE_BLOCKS; s++)
+        assert_int_equal(end(s, BATCH_MAX), 1);
+    assert_int_equal(end(1, 1), 1);
     all_is_given_back();
 }
 
