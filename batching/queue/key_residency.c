@@ -51,9 +51,9 @@ void warprsa_keys_loaded(warprsa_key *key, unsigned device, uint32_t index,
     if (pins == 0)
         TAILQ_INSERT_TAIL(&share->unused, residency, link);
     else
-        atomic_fetch_add(&key->keys->pinned[device], 1);
+        atomic_fetch_add(&key->keys->pinned[device][key->size], 1);
     if (pins >= OFTEN)
-        atomic_fetch_add(&key->keys->pinned_often[device], 1);
+        atomic_fetch_add(&key->keys->pinned_often[device][key->size], 1);
     atomic_store_explicit(&residency->index, index + 1, memory_order_relaxed);
 }
 
@@ -75,11 +75,11 @@ void warprsa_keys_pin(warprsa_key *key, unsigned device)
     const uint32_t pins = ++residency->pins;
 
     if (pins == OFTEN)
-        atomic_fetch_add(&key->keys->pinned_often[device], 1);
+        atomic_fetch_add(&key->keys->pinned_often[device][key->size], 1);
     if (pins != 1)
         return;
     TAILQ_REMOVE(&warprsa_key_share_of(key, device)->unused, residency, link);
-    atomic_fetch_add(&key->keys->pinned[device], 1);
+    atomic_fetch_add(&key->keys->pinned[device][key->size], 1);
 }
 
 void warprsa_keys_unpin(warprsa_key *key, unsigned device)
@@ -88,12 +88,12 @@ void warprsa_keys_unpin(warprsa_key *key, unsigned device)
     const uint32_t pins = --residency->pins;
 
     if (pins == OFTEN - 1)
-        atomic_fetch_sub(&key->keys->pinned_often[device], 1);
+        atomic_fetch_sub(&key->keys->pinned_often[device][key->size], 1);
     if (pins != 0)
         return;
     TAILQ_INSERT_TAIL(&warprsa_key_share_of(key, device)->unused, residency,
                       link);
-    atomic_fetch_sub(&key->keys->pinned[device], 1);
+    atomic_fetch_sub(&key->keys->pinned[device][key->size], 1);
 }
 
 /* Takes an unpinned key out of its owner's share. */
@@ -215,7 +215,9 @@ void warprsa_keys_forget_device(warprsa_keys *keys, unsigned device)
             off_device(key, device);
     }
     atomic_store_explicit(&keys->unloads[device], 0, memory_order_relaxed);
-    atomic_store(&keys->pinned[device], 0);
-    atomic_store(&keys->pinned_often[device], 0);
+    for (int c = 0; c < WARPRSA_CLASSES; c++) {
+        atomic_store(&keys->pinned[device][c], 0);
+        atomic_store(&keys->pinned_often[device][c], 0);
+    }
     pthread_mutex_unlock(&keys->lock);
 }

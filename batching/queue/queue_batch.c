@@ -136,9 +136,11 @@ static warprsa_status start(const warprsa_batch *batch)
     return status;
 }
 
-/* So many more requests are with the device; 0 - n: n fewer. */
-static void count_running(const warprsa_queue_device *device, uint32_t more)
+/* So many more requests of a class are with the device; 0 - n: n fewer. */
+static void count_running(const warprsa_queue_device *device,
+                          warprsa_size_class size, uint32_t more)
 {
+    atomic_fetch_add(&device->activity->running_of[size], more);
     atomic_store_explicit(&device->counters->running,
                           atomic_fetch_add(&device->activity->running, more) +
                               more,
@@ -161,7 +163,7 @@ bool warprsa_batch_next(warprsa_batch *batch)
     warprsa_batch_give_back(device, &taken.abandoned, WARPRSA_CPU_DEADLINE);
     batch->taken_ns = warprsa_clock_ns();
     prepare(batch);
-    count_running(device, (uint32_t)batch->count);
+    count_running(device, batch->size, (uint32_t)batch->count);
     /* There may be more requests, or keys to be loaded meanwhile. */
     warprsa_queue_rearm_idle(device->queue);
     if (batch->count > 0 && warprsa_device_has_loads(device))
@@ -183,7 +185,7 @@ warprsa_status warprsa_batch_compute(warprsa_batch *batch)
                                             queue->config.deadline_ms);
         warprsa_batch_record(batch, status == WARPRSA_OK);
     }
-    count_running(device, 0 - (uint32_t)batch->count);
+    count_running(device, batch->size, 0 - (uint32_t)batch->count);
     return status;
 }
 

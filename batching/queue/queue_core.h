@@ -27,6 +27,7 @@
 typedef struct warprsa_device_activity {
     warprsa_eventcount eventcount; /* its idle workers sleep on it */
     _Atomic uint32_t running;      /* requests taken and not answered */
+    _Atomic uint32_t running_of[WARPRSA_CLASSES]; /* the same, by class */
     /* CPU devices only: the fraction of a batch's time in which its thread
      * waited for a CPU, in 1/65536; averaged over batches. */
     _Atomic uint32_t waits_for_cpu;

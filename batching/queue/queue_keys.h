@@ -127,11 +127,11 @@ typedef struct warprsa_keys {
     /* How many of the released keys lie on each device. */
     _Atomic uint32_t unloads[WARPRSA_DEVICES_MAX];
     /* How many keys are pinned on each device, for batches under way and for
-     * those that are next; one of several owners counts for each of them.
-     * Written under its residency_lock. */
-    _Atomic uint32_t pinned[WARPRSA_DEVICES_MAX];
+     * those that are next, by size class; one of several owners counts for each
+     * of them. Written under its residency_lock. */
+    _Atomic uint32_t pinned[WARPRSA_DEVICES_MAX][WARPRSA_CLASSES];
     /* How many of these have several requests each there. Likewise. */
-    _Atomic uint32_t pinned_often[WARPRSA_DEVICES_MAX];
+    _Atomic uint32_t pinned_often[WARPRSA_DEVICES_MAX][WARPRSA_CLASSES];
     /* The owners with keys on each device; under its residency_lock. */
     struct warprsa_key_share_list on_device[WARPRSA_DEVICES_MAX];
 } warprsa_keys;

@@ -101,50 +101,48 @@ static warprsa_class_set sooner_on(const warprsa_queue *queue, unsigned device)
     return classes;
 }
 
-/* Whether a batch of the device can wait until it is a multiple of the
- * granularity. But no user waits for the end of another's batch, which may be a
- * long one. */
-static bool is_busy(const warprsa_queue *queue, unsigned device)
+/* The granularity of a device's engine; 1 if none of its batches waits for
+ * another one: no user waits for the end of another's batch, which may be
+ * long. */
+static unsigned groups_of(const warprsa_queue *queue, unsigned device)
 {
-    const unsigned granularity =
-        warprsa_queue_engine_of(queue, device)->engine->granularity;
-
-    return granularity > 1 &&
-           warprsa_rule_has_plenty(
-               granularity, atomic_load(&queue->activity[device].running)) &&
-           !warprsa_keys_are_shared(&queue->keys);
+    return warprsa_keys_are_shared(&queue->keys)
+               ? 1
+               : warprsa_queue_engine_of(queue, device)->engine->granularity;
 }
 
-/* Whether so many requests that are queued are enough for the device to take
- * any, if `size` is the class of which most batches are best under way. No user
- * waits for the end of another's batch, which may be a long one. */
-static bool are_enough(const warprsa_queue *queue, unsigned device,
-                       uint32_t queued, warprsa_size_class size)
+/* Whether a batch of this class can wait until it is a multiple of the
+ * granularity. */
+static bool is_busy(const warprsa_queue *queue, unsigned device,
+                    warprsa_size_class size)
 {
-    const unsigned granularity =
-        warprsa_queue_engine_of(queue, device)->engine->granularity;
-
-    if (granularity <= 1 || warprsa_keys_are_shared(&queue->keys))
-        return true;
-    return queued >=
-           warprsa_rule_enough(
-               granularity, warprsa_rule_batch_of(size),
-               (warprsa_rule_load){
-                   queued, atomic_load(&queue->activity[device].running),
-                   atomic_load(&queue->keys.pinned[device]),
-                   atomic_load(&queue->keys.pinned_often[device])});
+    return warprsa_rule_has_plenty(
+        groups_of(queue, device),
+        atomic_load(&queue->activity[device].running_of[size]));
 }
 
-/* The shortest class of which requests are queued: it decides for all, so that
- * none of its requests waits for longer ones. */
-static warprsa_size_class shortest_queued(const warprsa_queue *queue)
+/* What there is to do of a class. */
+static warprsa_rule_load load_of(const warprsa_queue *queue, unsigned device,
+                                 unsigned size)
 {
-    unsigned size = 0;
+    return (warprsa_rule_load){
+        warprsa_backlog_of(&queue->backlog, size),
+        atomic_load(&queue->activity[device].running_of[size]),
+        atomic_load(&queue->keys.pinned[device][size]),
+        atomic_load(&queue->keys.pinned_often[device][size])};
+}
 
-    while (size + 1 < WARPRSA_CLASSES &&
-           warprsa_backlog_of(&queue->backlog, size) == 0)
-        size++;
-    return (warprsa_size_class)size;
+/* The classes of which so much is queued that the device takes any. */
+static warprsa_class_set enough_of(const warprsa_queue *queue, unsigned device)
+{
+    const unsigned granularity = groups_of(queue, device);
+    warprsa_rule_load loads[WARPRSA_CLASSES];
+
+    if (granularity <= 1)
+        return warprsa_classes_below(WARPRSA_CLASSES);
+    for (unsigned c = 0; c < WARPRSA_CLASSES; c++)
+        loads[c] = load_of(queue, device, c);
+    return warprsa_rule_classes(granularity, loads, WARPRSA_CLASSES);
 }
 
 /* The classes that a device takes now, however few requests are queued. A
@@ -169,24 +167,22 @@ static warprsa_class_set takes(warprsa_queue *queue, unsigned device)
     return classes;
 }
 
-/* For a busy device it counts the requests of all classes: then the oldest one
- * is taken, however few there are of its class. */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
 {
-    return are_enough(queue, device, warprsa_backlog_count(&queue->backlog),
-                      shortest_queued(queue))
-               ? takes(queue, device)
-               : 0;
+    const warprsa_class_set classes = enough_of(queue, device);
+
+    return classes != 0 ? classes & takes(queue, device) : 0;
 }
 
-/* Whether a device takes a request of this class that has just been queued. It
- * counts those of this class alone, and may miss some, which does no harm: the
- * next batch that ends counts all. */
+/* Whether a device takes a request of this class that has just been queued. */
 static bool takes_queued(warprsa_queue *queue, unsigned device,
                          warprsa_size_class size)
 {
-    return are_enough(queue, device, warprsa_backlog_of(&queue->backlog, size),
-                      size) &&
+    const unsigned granularity = groups_of(queue, device);
+    const warprsa_rule_load load = load_of(queue, device, size);
+
+    return load.queued >= warprsa_rule_enough(
+                              granularity, warprsa_rule_batch_of(size), load) &&
            (takes(queue, device) >> size & 1) != 0;
 }
 
@@ -291,6 +287,6 @@ uint32_t warprsa_queue_share(warprsa_queue *queue, unsigned device,
         return warprsa_rule_share(idle_devices,
                                   warprsa_backlog_count(&queue->backlog), most);
     return warprsa_rule_whole_groups(
-        is_busy(queue, device), from->engine->granularity,
+        is_busy(queue, device, size), from->engine->granularity,
         warprsa_backlog_of(&queue->backlog, size), most);
 }

@@ -25,8 +25,8 @@ bool warprsa_queue_would_be_fuller(warprsa_queue *queue, unsigned device);
  * that another device takes, since callers need the CPUs; beside other hosts
  * they take those that they should answer sooner. Where threads of a CPU device
  * have to wait for a CPU, a batch that would not be full waits for the end of
- * another one. While a device is busy, so does a batch with few requests of
- * each key (warprsa_rule_enough()). */
+ * another one. While a device is busy with a class, so does a batch of it with
+ * few requests of each key (warprsa_rule_enough()). */
 warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue,
                                           unsigned device);
 

@@ -52,8 +52,8 @@ static inline bool warprsa_rule_has_plenty(unsigned granularity,
     return granularity > 1 && running >= WARPRSA_RULE_PLENTY * granularity;
 }
 
-/* What there is to do: `queued` requests, and `running` that the device
- * computes, of `keys` keys; of `often` of these it computes several. */
+/* What there is to do of a class: `queued` requests, and `running` that the
+ * device computes, of `keys` keys; of `often` of these it computes several. */
 typedef struct warprsa_rule_load {
     uint32_t queued, running, keys, often;
 } warprsa_rule_load;
@@ -100,6 +100,23 @@ static inline uint32_t warprsa_rule_enough(unsigned granularity,
         enough < granularity)
         enough = granularity;
     return enough < load.running ? enough : load.running;
+}
+
+/* The first classes, a bit each, of which enough is queued. Each class is
+ * looked at by itself: batches of another one, which may be long, delay none of
+ * its requests while little of it is under way. */
+static inline uint32_t warprsa_rule_classes(unsigned granularity,
+                                            const warprsa_rule_load *loads,
+                                            unsigned classes)
+{
+    uint32_t enough = 0;
+
+    for (unsigned c = 0; c < classes; c++)
+        if (loads[c].queued >= warprsa_rule_enough(granularity,
+                                                   warprsa_rule_batch_of(c),
+                                                   loads[c]))
+            enough |= UINT32_C(1) << c;
+    return enough;
 }
 
 /* The requests that a batch should have of those that wait, `most` at most:

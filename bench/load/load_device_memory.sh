@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A device that computes with the settings of conf/openssl.cnf takes at most
 # 1 GiB of its memory, with full batches of keys of 1024 to 4096 bits. Longer
-# keys take some 53 MB more for 4,096 of them.
+# keys take 27 MB more.
 . "$(dirname "$0")/lib.sh"
 
 most=1024 # MiB

@@ -142,6 +142,7 @@ void batch_run_keys(batch_run *run, const key_set *keys, const char *kernel)
             .bytes = (uint16_t)key->modulus_bytes,
             .windows = (uint16_t)(run->limbs ? to->limbs.windows
                                              : to->samples.windows),
+            .at = (uint32_t)i,
         };
     }
     put_keys(run);

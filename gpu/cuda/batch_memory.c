@@ -79,6 +79,21 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
     lay_out(memory, &memory->device, memory->device_block);
 }
 
+/* The most that a kernel which folds uses for up to so many items. */
+static size_t fold_bytes(const warprsa_fold_kernel *fold, size_t items,
+                         uint32_t sms)
+{
+    size_t most = 0;
+
+    for (size_t i = 1; i <= items; i++) {
+        const size_t bytes = fold->table_bytes(i, i, sms);
+
+        if (bytes > most)
+            most = bytes;
+    }
+    return most;
+}
+
 /* Bytes of scratch memory that a kernel needs for a batch of this class. If
  * `all`, each request may be an item of its own; otherwise items are full. */
 static size_t table_bytes_of(const warprsa_kernel *kernel,
@@ -90,8 +105,8 @@ static size_t table_bytes_of(const warprsa_kernel *kernel,
     if (!kernel->shares_key)
         return kernel->table_bytes(size, count);
     return warprsa_kernel_takes(kernel, gpu, size)
-               ? fold->table_bytes(all ? count : count / fold->item_max + 1,
-                                   gpu->sms)
+               ? fold_bytes(fold, all ? count : count / fold->item_max + 1,
+                            gpu->sms)
                : 0;
 }
 
@@ -263,7 +278,7 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
         const warprsa_task *task = &tasks[memory->plan.order[i]];
         const warprsa_key_size *key = &key_sizes[task->key];
 
-        memory->host.key[i] = task->key;
+        memory->host.key[i] = key->at;
         memcpy(memory->host.input + i * memory->bytes_stride, task->input,
                key->bytes);
         if (key->windows > memory->windows)
@@ -350,6 +365,12 @@ static const warprsa_fold_kernel *fold_of(const warprsa_batch_memory *memory,
                           : warprsa_kernels[of->rule]->fold[memory->size];
 }
 
+/* The items of a part of the plan, with those of other batches under way. */
+static uint32_t all_items_of(const warprsa_batch_memory *memory, int part)
+{
+    return (uint32_t)with_concurrent(memory, memory->plan.part[part].items);
+}
+
 /* Launches what folds, part by part. */
 static cudaError_t launch_folds(const warprsa_batch_memory *memory,
                                 const warprsa_batch *batch, cudaStream_t stream)
@@ -362,7 +383,7 @@ static cudaError_t launch_folds(const warprsa_batch_memory *memory,
         const warprsa_fold_kernel *fold = fold_of(memory, i);
 
         part.item_count = memory->plan.part[i].items;
-        part.all_items = (uint32_t)with_concurrent(memory, part.item_count);
+        part.all_items = all_items_of(memory, i);
         if (error == cudaSuccess && fold != NULL)
             error =
                 (cudaError_t)fold->launch(&part, memory->table.bytes, stream);
@@ -385,10 +406,11 @@ static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
 
     for (int i = 0; i < WARPRSA_FOLD_PARTS; i++) {
         const warprsa_fold_kernel *fold = fold_of(memory, i);
-        const size_t bytes = fold == NULL
-                                 ? 0
-                                 : fold->table_bytes(memory->plan.part[i].items,
-                                                     memory->gpu.sms);
+        const size_t bytes =
+            fold == NULL
+                ? 0
+                : fold->table_bytes(memory->plan.part[i].items,
+                                    all_items_of(memory, i), memory->gpu.sms);
 
         if (bytes > need)
             need = bytes;

@@ -20,6 +20,7 @@ typedef struct warprsa_key_size {
     uint16_t bytes; /* of the modulus */
     uint16_t windows;
     bool is_large; /* of a large class */
+    uint32_t at;   /* its place among the keys of its form */
 } warprsa_key_size;
 
 /* The parts of a batch. They lie in this order in one block of memory. */

@@ -59,8 +59,10 @@ static warprsa_status start_batch(warprsa_device *device,
     error = inject(s);
     if (error == cudaSuccess)
         error = warprsa_batch_enqueue(&s->memory, keys, s->stream);
-    if (error != cudaSuccess)
+    if (error != cudaSuccess) {
         warprsa_batch_wipe_host(&s->memory);
+        warprsa_table_memory_leave(&s->memory.table, s->stream);
+    }
     if (s->memory.table.failures != failures)
         warprsa_cuda_trace(device, "scratch memory for a long batch",
                            cudaErrorMemoryAllocation);
@@ -141,8 +143,10 @@ warprsa_status warprsa_cuda_wait(warprsa_device *device, unsigned stream,
             *(volatile uint32_t *)s->spin_stop = 1;
         return WARPRSA_DEADLINE;
     }
-    if (error == cudaSuccess && s->count != 0)
+    if (error == cudaSuccess)
         warprsa_table_memory_give(&s->memory.table);
+    else
+        warprsa_table_memory_leave(&s->memory.table, s->stream);
     if (error == cudaSuccess && tasks != NULL)
         warprsa_batch_collect(&s->memory, tasks, device->key_sizes);
     warprsa_batch_wipe_host(&s->memory);

@@ -19,6 +19,12 @@
 #include "gpu/known_answer.h"
 #include "gpu/select/eta.h"
 
+enum {
+    /* Keys of the large classes that a device takes at most, however many it
+     * takes of others: each needs 13 KB, beside the place of another key. */
+    WARPRSA_LARGE_KEYS_MAX = 2048,
+};
+
 /* One stream and the batch that it computes. One thread at a time. */
 typedef struct warprsa_cuda_stream {
     cudaStream_t stream;
@@ -45,8 +51,9 @@ struct warprsa_device {
     /* Memory of keys of the large classes, in the form warprsa_form_large. NULL
      * until there is such a key. */
     warprsa_prepared_key *large_keys;
-    pthread_mutex_t large_lock; /* of its allocation */
-    uint64_t large_retry_ns;    /* it failed: no further attempt before */
+    warprsa_id_pool large_places; /* there */
+    pthread_mutex_t large_lock;   /* of its allocation */
+    uint64_t large_retry_ns;      /* it failed: no further attempt before */
     warprsa_key_size *key_sizes;
     uint8_t *key_folds; /* warprsa_fold_accepts_key() */
     uint32_t capacity;
@@ -88,6 +95,10 @@ void warprsa_cuda_load_kernels(warprsa_device *device);
  * WARPRSA_CHECK_FAILED, and the trace says which. A test that misses its
  * deadline is WARPRSA_DEADLINE, and may still be under way. */
 warprsa_status warprsa_cuda_prove_kernels(warprsa_device *device);
+
+/* The places for keys of the large classes that a device has, with those of the
+ * known-answer test, if it is opened for so many keys in all. */
+uint32_t warprsa_cuda_large_places(uint32_t keys_max);
 
 /* Makes the device ready for keys of the large classes, unless it is: loads the
  * keys of the known-answer test. WARPRSA_UNSUPPORTED_KEY: there is no memory

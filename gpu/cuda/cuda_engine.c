@@ -120,7 +120,8 @@ static bool wipe_keys(warprsa_device *device)
 
     if (error == cudaSuccess && device->large_keys != NULL)
         error = cudaMemset(device->large_keys, 0,
-                           device->capacity * warprsa_form_large.key_bytes);
+                           warprsa_cuda_large_places(device->config.keys_max) *
+                               warprsa_form_large.key_bytes);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(NULL);
     if (warprsa_fault_active(WARPRSA_FAULT_WIPE))
@@ -153,6 +154,7 @@ static bool cuda_close(warprsa_device *device)
     if (device->key_stream != NULL)
         cudaStreamDestroy(device->key_stream);
     warprsa_id_pool_free(&device->key_ids);
+    warprsa_id_pool_free(&device->large_places);
     warprsa_secret_pool_free(&device->secrets);
     pthread_mutex_destroy(&device->large_lock);
     free(device->key_sizes);
@@ -344,7 +346,9 @@ static warprsa_status cuda_open(const warprsa_device_config *config,
             calloc(device->capacity, sizeof(*device->key_folds));
         if (device->key_sizes != NULL && device->key_folds != NULL &&
             warprsa_id_pool_init(&device->key_ids, 0,
-                                 config->keys_max + WARPRSA_CLASS_LARGE))
+                                 config->keys_max + WARPRSA_CLASS_LARGE) &&
+            warprsa_id_pool_init(&device->large_places, 0,
+                                 warprsa_cuda_large_places(config->keys_max)))
             status = open_device(device, &o);
     }
     if (status != WARPRSA_OK) {

@@ -3,6 +3,7 @@
  *
  * Keys on a GPU: prepared on the host, copied to the device, wiped there. Those
  * of the large classes have memory of their own, allocated for the first one.
+ * It has fewer places than there are indices, which all keys share.
  */
 #include <string.h>
 
@@ -66,15 +67,36 @@ static uint8_t *place_of(const warprsa_device *device, uint32_t index)
         (uint8_t *)(device->key_sizes[index].is_large ? device->large_keys
                                                       : device->keys);
 
-    return first + index * stride_of(device, index);
+    return first + device->key_sizes[index].at * stride_of(device, index);
 }
 
-/* Copies a key to the place of its index. */
-static warprsa_status place(warprsa_device *device, const unplaced_key *key,
+/* Gives the key of this index its place in device memory. False: there is none
+ * for another large key. */
+static bool find_place(warprsa_device *device, warprsa_key_size *size,
+                       uint32_t index)
+{
+    size->at = index;
+    return !size->is_large ||
+           warprsa_id_pool_acquire(&device->large_places, &size->at);
+}
+
+/* Gives back the place of a key. */
+static void give_back(warprsa_device *device, uint32_t index)
+{
+    if (device->key_sizes[index].is_large)
+        warprsa_id_pool_release(&device->large_places,
+                                device->key_sizes[index].at);
+}
+
+/* Copies a key to a place on the device. WARPRSA_UNSUPPORTED_KEY: there is none
+ * for a large key, and no other key need make room. */
+static warprsa_status place(warprsa_device *device, unplaced_key *key,
                             uint32_t index)
 {
     cudaError_t error = cudaSetDevice((int)device->config.ordinal);
 
+    if (!find_place(device, &key->size, index))
+        return WARPRSA_UNSUPPORTED_KEY;
     device->key_sizes[index] = key->size;
     device->key_folds[index] = key->folds;
     if (error == cudaSuccess)
@@ -83,6 +105,8 @@ static warprsa_status place(warprsa_device *device, const unplaced_key *key,
                                 device->key_stream);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(device->key_stream);
+    if (error != cudaSuccess)
+        give_back(device, index);
     return warprsa_cuda_status(device, "loading a key", error);
 }
 
@@ -102,16 +126,25 @@ static warprsa_status load_test_key(warprsa_device *device,
     return status;
 }
 
+uint32_t warprsa_cuda_large_places(uint32_t keys_max)
+{
+    const uint32_t most = WARPRSA_LARGE_KEYS_MAX;
+
+    return (keys_max < most ? keys_max : most) + WARPRSA_CLASSES -
+           WARPRSA_CLASS_LARGE;
+}
+
 /* Allocates the memory of large keys. */
 static cudaError_t allocate(warprsa_device *device)
 {
+    const uint32_t places = warprsa_cuda_large_places(device->config.keys_max);
     cudaError_t error = cudaSetDevice((int)device->config.ordinal);
 
     if (error == cudaSuccess && warprsa_fault_active(WARPRSA_FAULT_MEMORY))
         return cudaErrorMemoryAllocation;
     if (error == cudaSuccess)
         error = cudaMalloc((void **)&device->large_keys,
-                           device->capacity * warprsa_form_large.key_bytes);
+                           places * warprsa_form_large.key_bytes);
     /* CUDA would report it once more, as the error of the next launch. */
     if (error != cudaSuccess)
         (void)cudaGetLastError();
@@ -133,7 +166,8 @@ static warprsa_status take_large(warprsa_device *device)
             return WARPRSA_UNSUPPORTED_KEY;
         error = allocate(device);
         if (error == cudaErrorMemoryAllocation) {
-            warprsa_cuda_trace(device, "memory for large keys", error);
+            if (device->large_retry_ns == 0)
+                warprsa_cuda_trace(device, "memory for large keys", error);
             device->large_retry_ns = warprsa_clock_ns() + RETRY_NS;
             return WARPRSA_UNSUPPORTED_KEY;
         }
@@ -186,7 +220,9 @@ warprsa_status warprsa_cuda_unload_key(warprsa_device *device, uint32_t index)
                                 stride_of(device, index), device->key_stream);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(device->key_stream);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
+        give_back(device, index);
         warprsa_id_pool_release(&device->key_ids, index);
+    }
     return warprsa_cuda_status(device, "wiping a key", error);
 }

@@ -24,10 +24,10 @@
 #include <cuda_runtime_api.h>
 
 enum {
-    /* Four batches of RSA-4096 are best under way at once
-     * (warprsa_rule_batch_of()). With 2,048 requests of eight keys each, six of
-     * them have tables that cost no time; shorter keys have shorter tables. */
-    WARPRSA_TABLE_BLOCKS = 3,
+    /* Enough for four batches of RSA-4096, with 2,048 requests of eight keys
+     * each, which are best under way at once (warprsa_rule_batch_of()).
+     * doc/log/2026-11-28-streams.md counts what they want. */
+    WARPRSA_TABLE_BLOCKS = 2,
     /* A batch takes whole units of a block: bits of a uint32_t. */
     WARPRSA_TABLE_UNITS = 32,
 };
@@ -48,6 +48,8 @@ typedef struct warprsa_shared_tables {
     uint8_t *block[WARPRSA_TABLE_BLOCKS]; /* device memory */
     uint32_t taken[WARPRSA_TABLE_BLOCKS]; /* bit i: unit i is in use */
     uint64_t retry_ns; /* the device had no more: no attempt before */
+    bool is_refused;   /* the last attempt found no memory */
+    struct warprsa_table_memory *left; /* streams that have left their parts */
 } warprsa_shared_tables;
 
 /* The table of one stream. One thread at a time. */
@@ -58,7 +60,15 @@ typedef struct warprsa_table_memory {
     size_t own_bytes;
     warprsa_shared_tables *shared; /* not owned; NULL: none */
     warprsa_table_part part;
-    unsigned failures; /* so often the device had no block for it */
+    /* So often the device had no block for it, where the attempt before had
+     * found one. */
+    unsigned failures;
+    bool has_left; /* a part, which may have been given back since */
+    /* Locked with `shared`: the part of a batch that could not be started, and
+     * the stream that may still run some of its kernels. */
+    warprsa_table_part left;
+    cudaStream_t left_on;
+    struct warprsa_table_memory *next_left;
 } warprsa_table_memory;
 
 /* Makes *shared ready for tables of up to `longest` bytes, and allocates
@@ -86,6 +96,12 @@ void warprsa_table_memory_take(warprsa_table_memory *table, size_t bytes);
 /* Gives back what the batch has of the shared memory. Its kernels must have
  * ended, for another stream may use it at once. */
 void warprsa_table_memory_give(warprsa_table_memory *table);
+
+/* Of a batch that could not be started on this stream: some of its kernels may
+ * still run. The stream's next batch has this memory again, or another stream
+ * that needs some once this one is done. */
+void warprsa_table_memory_leave(warprsa_table_memory *table,
+                                cudaStream_t stream);
 
 /* Wipes and frees the stream's own table; the stream must be idle. */
 void warprsa_table_memory_free(warprsa_table_memory *table);

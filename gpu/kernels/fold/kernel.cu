@@ -54,28 +54,25 @@ static_assert(CUTS_MIN * roots_bytes >= whole_bytes,
  * have takes as long, and is not even considered. */
 static constexpr uint32_t ITEM_SHARE_MIN = 4;
 
-static size_t table_bytes(size_t items, uint32_t sms)
-{
-    const size_t most = warprsa_fold_pair_shared::BLOCKS * sms;
-    const size_t cuts = items * CUTS;
-    const size_t cut = (cuts < most ? cuts : most) * roots_bytes;
-    const size_t all =
-        warprsa_fold_blocks(items, whole::BLOCKS * sms) * whole_bytes;
-
-    return all > cut ? all : cut;
-}
-
 /* Blocks that each item is cut into; 0: items are whole. With the blocks of all
  * items under way these must fit at once, and have table memory. */
-static uint32_t cuts_of(const warprsa_fold_batch *batch, size_t table_bytes)
+static uint32_t cuts_of(size_t items, size_t all_items, uint32_t sms,
+                        size_t table_bytes)
 {
-    const size_t all = batch->all_items, items = batch->item_count;
-
     for (uint32_t cuts = CUTS; cuts >= CUTS_MIN; cuts /= 2)
-        if (all * cuts <= warprsa_fold_pair_shared::BLOCKS * batch->sms &&
+        if (all_items * cuts <= warprsa_fold_pair_shared::BLOCKS * sms &&
             items * cuts * roots_bytes <= table_bytes)
             return cuts;
     return 0;
+}
+
+static size_t table_bytes(size_t items, size_t all_items, uint32_t sms)
+{
+    const uint32_t cuts = cuts_of(items, all_items, sms, SIZE_MAX);
+
+    return cuts != 0
+               ? items * cuts * roots_bytes
+               : warprsa_fold_blocks(items, whole::BLOCKS * sms) * whole_bytes;
 }
 
 /* Where items are cut, their roots are made first. */
@@ -84,7 +81,8 @@ static int launch(const warprsa_fold_batch *batch, size_t table_bytes,
 {
     const uint32_t items = batch->item_count;
     const size_t room = table_bytes / whole_bytes;
-    const uint32_t cuts = cuts_of(batch, table_bytes);
+    const uint32_t cuts =
+        cuts_of(items, batch->all_items, batch->sms, table_bytes);
     cudaError_t error;
 
     if (items == 0)

@@ -42,9 +42,10 @@ typedef struct warprsa_fold_kernel {
      * limit. */
     uint32_t items_per_sm_max;
     bool full_first; /* see plan.h */
-    /* Bytes of table memory that launch() needs for a batch of so many items,
-     * or fewer. */
-    size_t (*table_bytes)(size_t items, uint32_t sms);
+    /* Bytes of table memory that launch() uses for a batch of so many items, if
+     * it has as many, with all_items under way. Fewer items can want more: they
+     * are cut. */
+    size_t (*table_bytes)(size_t items, size_t all_items, uint32_t sms);
     /* Queues the kernel for the items of a batch. These must stay in device
      * memory until it is done. The batch's table has `table_bytes` bytes, at
      * least as many as one item needs; the fewer they are below table_bytes(),

@@ -478,7 +478,7 @@ static int warprsa_launch_int_fold(const warprsa_fold_batch *batch,
 /* Of all blocks that there are at once: two of an item, one for each prime, or
  * as many threads in smaller blocks. */
 template <int N>
-static size_t warprsa_int_fold_table_bytes(size_t items, uint32_t sms)
+static size_t warprsa_int_fold_table_bytes(size_t items, size_t, uint32_t sms)
 {
     typedef warprsa_int_fold_block<N> block;
 

@@ -250,7 +250,7 @@ static cudaError_t warprsa_launch_narrow_items(const warprsa_fold_batch &launch,
 static constexpr uint32_t ITEMS_PER_SM = MANY > 1 ? MANY / 2 : 1;
 static constexpr uint32_t ITEMS_PER_SM_MAX = (MANY > 1 ? 4 : 2) * ITEMS_PER_SM;
 
-static size_t warprsa_narrow_table_bytes(size_t items, uint32_t sms)
+static size_t warprsa_narrow_table_bytes(size_t items, size_t, uint32_t sms)
 {
     return warprsa_fold_blocks(items, ITEMS_PER_SM_MAX * sms) *
            sizeof(warprsa_narrow_item);

@@ -42,10 +42,12 @@ static unsigned dirty;         /* blocks that were freed with something in */
 static unsigned allowed;       /* allocations, before one fails */
 static cudaError_t last_error; /* what cudaGetLastError() reports */
 static char default_pool;
+static unsigned keys_max;
 static void (*while_allocating)(void); /* what a block's allocation does */
 static cudaError_t launch_fails_with;
-static int has_pools; /* cudaDevAttrMemoryPoolsSupported */
-static bool is_busy;  /* no stream is done */
+static int has_pools;                      /* cudaDevAttrMemoryPoolsSupported */
+static bool is_busy;                       /* no stream is done */
+static cudaError_t synchronize_fails_with; /* for the stream of keys */
 /* Its answers are wrong; NULL: none. */
 static const struct played_stream *is_wrong;
 static const struct played_stream *hangs; /* is never done */
@@ -155,6 +157,16 @@ cudaError_t cudaMallocFromPoolAsync(void **out, size_t size, cudaMemPool_t pool,
     return allocate(out, size);
 }
 
+cudaError_t cudaFreeAsync(void *at, cudaStream_t stream)
+{
+    const unsigned before = dirty;
+
+    assert_ptr_equal(stream, played_streams[0].stream);
+    (void)release(at);
+    dirty = before; /* no batch has written to it */
+    return cudaSuccess;
+}
+
 cudaError_t cudaHostAlloc(void **out, size_t size, unsigned flags)
 {
     waits++;
@@ -232,7 +244,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     waits += stream != played_streams[0].stream;
     stream_of(stream)->is_synchronized = true;
-    return cudaSuccess;
+    return stream == played_streams[0].stream ? synchronize_fails_with
+                                              : cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -350,6 +363,10 @@ static int compute(const warprsa_batch *batch, warprsa_size_class size,
         return cudaSuccess;
     }
     for (uint32_t i = 0; i < batch->count; i++) {
+        assert_true(batch->key[i] <
+                    (size < WARPRSA_CLASS_LARGE
+                         ? keys_max + WARPRSA_CLASSES
+                         : warprsa_cuda_large_places(keys_max)));
         memcpy(batch->output + (size_t)i * batch->bytes_stride, result, bytes);
         batch->status[i] = WARPRSA_OK;
         batch->result[(size_t)i * WARPRSA_FULL_SAMPLES] = 1;
@@ -374,6 +391,8 @@ COMPUTE(1024)
 COMPUTE(2048)
 COMPUTE(3072)
 COMPUTE(4096)
+COMPUTE(6144)
+COMPUTE(8192)
 
 static uint32_t at_once(warprsa_size_class size)
 {
@@ -398,7 +417,8 @@ static const warprsa_kernel played = {
     .name = "played",
     .at_once = at_once,
     .known = known,
-    .launch = {compute_1024, compute_2048, compute_3072, compute_4096},
+    .launch = {compute_1024, compute_2048, compute_3072, compute_4096,
+               compute_6144, compute_8192},
     .table_bytes = table_bytes,
 };
 
@@ -494,7 +514,7 @@ static warprsa_status open_with(unsigned streams)
 {
     const warprsa_device_config config = {.streams = streams,
                                           .batch_max = BATCH_MAX,
-                                          .keys_max = 2,
+                                          .keys_max = keys_max,
                                           .kernel = are_timed ? NULL : "played",
                                           .random = give_random,
                                           .trace = trace};
@@ -517,6 +537,7 @@ static warprsa_status open_device(void)
 static int plenty(void **state)
 {
     allowed = UINT32_MAX;
+    keys_max = 2;
     has_pools = 1;
     is_busy = false;
     is_wrong = NULL;
@@ -525,6 +546,7 @@ static int plenty(void **state)
     folds_are_wrong = false;
     are_timed = false;
     launch_fails_with = cudaSuccess;
+    synchronize_fails_with = cudaSuccess;
     last_error = cudaSuccess;
     dirty = 0;
     refused = 0;
@@ -735,8 +757,13 @@ TEST_IN(any_allocation_of_a_block_fails, opened, closed)
         refused = 0;
         assert_int_equal(run_on_all(BATCH_MAX), b);
         assert_int_equal(blocks_in_use, before + b);
-        assert_true(refused > 0);
+        assert_int_equal(refused, 1);
         assert_int_equal(last_error, cudaSuccess);
+        /* As before: nothing to say. */
+        device->tables.retry_ns = 0;
+        allowed = 0;
+        assert_int_equal(run_on_all(BATCH_MAX), b);
+        assert_int_equal(refused, 1);
     }
     device->tables.retry_ns = 0;
     allowed = UINT32_MAX;
@@ -744,9 +771,24 @@ TEST_IN(any_allocation_of_a_block_fails, opened, closed)
     assert_int_equal(waits, 0);
 }
 
+/* A block that the driver gave and did not finish goes back to it. */
+TEST_IN(a_block_that_does_not_come, opened, closed)
+{
+    const unsigned before = blocks_in_use;
+
+    synchronize_fails_with = cudaErrorUnknown;
+    assert_int_equal(run_on_all(BATCH_MAX), 0);
+    assert_int_equal(blocks_in_use, before);
+    assert_int_equal(refused, 1);
+    synchronize_fails_with = cudaSuccess;
+    device->tables.retry_ns = 0;
+    assert_int_equal(run_on_all(BATCH_MAX), WARPRSA_TABLE_BLOCKS);
+    assert_int_equal(blocks_in_use, before + WARPRSA_TABLE_BLOCKS);
+}
+
 /* A batch that could not be started may have kernels under way. Nobody else
- * gets its memory before the stream's next batch has ended. What it has copied
- * to the device is wiped. */
+ * gets its memory before these or the stream's next batch have ended. What it
+ * has copied to the device is wiped. */
 TEST_IN(a_batch_that_was_not_started, opened, closed)
 {
     const warprsa_batch_memory *memory = &device->streams[3].memory;
@@ -756,13 +798,37 @@ TEST_IN(a_batch_that_was_not_started, opened, closed)
     launch_fails_with = cudaSuccess;
     for (size_t b = 0; b < device->staging.device_bytes; b++)
         assert_int_equal(((const uint8_t *)memory->device_block)[b], 0);
+    is_busy = true;
     assert_int_equal(start(4, BATCH_MAX), WARPRSA_OK);
     assert_int_equal(start(3, 1), WARPRSA_OK);
     assert_int_equal(start(5, BATCH_MAX), WARPRSA_OK);
+    is_busy = false;
     assert_int_equal(end(3, 1), 2); /* the launch that failed, too */
     assert_int_equal(run(3, BATCH_MAX), 1);
     end(4, BATCH_MAX);
     end(5, BATCH_MAX);
+    all_is_given_back();
+}
+
+/* The memory is not kept by a stream that gets no other batch. */
+TEST_IN(what_was_not_started_has_ended, opened, closed)
+{
+    is_busy = true;
+    launch_fails_with = cudaErrorMemoryAllocation;
+    for (unsigned s = 0; s < WARPRSA_TABLE_BLOCKS; s++)
+        assert_int_equal(start(s, BATCH_MAX), WARPRSA_NO_MEMORY);
+    launch_fails_with = cudaSuccess;
+    assert_int_equal(start(3, BATCH_MAX), WARPRSA_OK);
+    is_busy = false;
+    assert_true(end(3, BATCH_MAX) > 1);
+    for (unsigned s = 0; s < WARPRSA_TABLE_BLOCKS; s++)
+        forget(s);
+    for (unsigned s = 3; s < 3 + WARPRSA_TABLE_BLOCKS; s++)
+        assert_int_equal(start(s, BATCH_MAX), WARPRSA_OK);
+    assert_int_equal(start(1, 1), WARPRSA_OK);
+    for (unsigned s = 3; s < 3 + WARPRSA_TABLE_BLOCKS; s++)
+        assert_int_equal(end(s, BATCH_MAX), 1);
+    assert_int_equal(end(1, 1), 1);
     all_is_given_back();
 }
 
@@ -934,6 +1000,52 @@ TEST_IN(any_allocation_of_an_opening_fails, plenty, NULL)
     assert_int_equal(failed, 4 + 2 * STREAMS);
     assert_true(engine->close(device));
     nothing_is_left();
+}
+
+/* An operation with a key of a large class. */
+static void run_large(uint32_t key, warprsa_size_class size)
+{
+    uint8_t input[WARPRSA_MODULUS_BYTES_MAX] = {0};
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
+    warprsa_task task = {.key = key, .input = input, .output = output};
+
+    assert_int_equal(engine->start(device, 0, size, &task, 1), WARPRSA_OK);
+    assert_int_equal(engine->wait(device, 0, TIMEOUT_MS), WARPRSA_OK);
+    assert_int_equal(task.status, WARPRSA_OK);
+    forget(0);
+}
+
+/* Large keys have a bound of their own, and no other key makes room for one
+ * more. Its place is free again once one is unloaded. */
+TEST_IN(large_keys_have_a_bound, plenty, closed)
+{
+    const uint32_t most = WARPRSA_LARGE_KEYS_MAX;
+    uint32_t index = 0, last = 0;
+    warprsa_private_key key;
+    size_t before;
+
+    keys_max = 2 * most;
+    open_with_key();
+    before = bytes_in_use;
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_6144);
+    for (uint32_t i = 0; i < most; i++)
+        assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
+    assert_int_equal(bytes_in_use - before,
+                     warprsa_cuda_large_places(keys_max) *
+                         warprsa_form_large.key_bytes);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(engine->load_key(device, &key, &index),
+                         WARPRSA_UNSUPPORTED_KEY);
+    assert_int_equal(engine->unload_key(device, last), WARPRSA_OK);
+    assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
+    assert_int_equal(engine->load_key(device, &key, &index),
+                     WARPRSA_UNSUPPORTED_KEY);
+    run_large(last, WARPRSA_CLASS_6144);
+    /* As many others as ever. */
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_2048);
+    for (uint32_t i = 0; i < keys_max - most - 1; i++)
+        assert_int_equal(engine->load_key(device, &key, &index), WARPRSA_OK);
+    assert_int_equal(engine->load_key(device, &key, &index), WARPRSA_NO_MEMORY);
 }
 
 RUN_TESTS(NULL, NULL)

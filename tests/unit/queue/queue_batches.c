@@ -133,15 +133,21 @@ static warprsa_queue *queue_of_pairs(warprsa_queue_config *config)
     return queue;
 }
 
-static warprsa_key *pairs_key(warprsa_queue *queue, uint64_t owner,
-                              unsigned number)
+static warprsa_key *key_of_class(warprsa_queue *queue, uint64_t owner,
+                                 warprsa_size_class size, unsigned number)
 {
-    const warprsa_private_key numbers = fake_key(WARPRSA_CLASS_2048, number);
+    const warprsa_private_key numbers = fake_key(size, number);
     const uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)number};
     warprsa_key *key = warprsa_queue_key(queue, owner, id, &numbers);
 
     assert_non_null(key);
     return key;
+}
+
+static warprsa_key *pairs_key(warprsa_queue *queue, uint64_t owner,
+                              unsigned number)
+{
+    return key_of_class(queue, owner, WARPRSA_CLASS_2048, number);
 }
 
 /* Requests under way one by one, each with a key of this owner. */
@@ -233,7 +239,8 @@ TEST_IN(a_batch_waits_for_five_of_a_key, reset, NULL)
     }
     FAKE_WAIT(fake.running == UNDER_WAY + 1);
     assert_int_equal(fake.log[UNDER_WAY].count, UNDER_WAY);
-    assert_int_equal(atomic_load(&queue->keys.pinned_often[0]), 1);
+    assert_int_equal(
+        atomic_load(&queue->keys.pinned_often[0][WARPRSA_CLASS_2048]), 1);
     five = fake_submit_many(queue, key, WARPRSA_CLASS_2048, 1, 5);
     FAKE_WAIT(fake.running == UNDER_WAY + 2);
     assert_int_equal(fake.log[UNDER_WAY + 1].count, 5);
@@ -249,8 +256,10 @@ TEST_IN(a_batch_waits_for_five_of_a_key, reset, NULL)
     }
     fake_wait_for_all(queue, five, 5);
     assert_int_equal(fake.batches, UNDER_WAY + 3);
-    assert_int_equal(atomic_load(&queue->keys.pinned[0]), 0);
-    assert_int_equal(atomic_load(&queue->keys.pinned_often[0]), 0);
+    assert_int_equal(atomic_load(&queue->keys.pinned[0][WARPRSA_CLASS_2048]),
+                     0);
+    assert_int_equal(
+        atomic_load(&queue->keys.pinned_often[0][WARPRSA_CLASS_2048]), 0);
     warprsa_key_release(key);
     fake_finish(queue, &config);
 }
@@ -274,8 +283,10 @@ TEST_IN(a_batch_waits_for_no_key_if_most_are_rare, reset, NULL)
         first[i] = fake_submit_many(queue, often, WARPRSA_CLASS_2048, 1, 1);
         FAKE_WAIT(fake.running == i + 2);
     }
-    assert_int_equal(atomic_load(&queue->keys.pinned[0]), 2);
-    assert_int_equal(atomic_load(&queue->keys.pinned_often[0]), 1);
+    assert_int_equal(atomic_load(&queue->keys.pinned[0][WARPRSA_CLASS_2048]),
+                     2);
+    assert_int_equal(
+        atomic_load(&queue->keys.pinned_often[0][WARPRSA_CLASS_2048]), 1);
     next = fake_submit_many(queue, often, WARPRSA_CLASS_2048, 1, 1);
     FAKE_WAIT(fake.running == UNDER_WAY + 2);
 
@@ -286,6 +297,45 @@ TEST_IN(a_batch_waits_for_no_key_if_most_are_rare, reset, NULL)
     fake_wait_for_all(queue, next, 1);
     warprsa_key_release(often);
     warprsa_key_release(rare);
+    fake_finish(queue, &config);
+}
+
+/* A single request does not wait for the end of batches of another class, which
+ * may be long. The next one of the busy class does. */
+TEST_IN(no_request_waits_for_another_class, reset, NULL)
+{
+    static const warprsa_size_class others[] = {WARPRSA_CLASS_1024,
+                                                WARPRSA_CLASS_4096};
+    enum {
+        OTHERS = sizeof(others) / sizeof(others[0])
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = queue_of_pairs(&config);
+    fake_request *one[OTHERS], *next;
+    warprsa_key *key[OTHERS];
+    busy b;
+
+    make_busy(queue, WARPRSA_OWNER_SELF, &b);
+    for (unsigned i = 0; i < OTHERS; i++) {
+        const unsigned number = PAIRS_BUSY + 1 + i;
+
+        key[i] = key_of_class(queue, WARPRSA_OWNER_SELF, others[i], number);
+        one[i] = fake_submit_many(queue, key[i], others[i], number, 1);
+        FAKE_WAIT(fake.running == PAIRS_BUSY + 1 + i);
+        assert_int_equal(fake.log[PAIRS_BUSY + i].count, 1);
+    }
+    next = fake_submit_many(queue, b.key[0], WARPRSA_CLASS_2048, 1, 1);
+    pause_a_little();
+    assert_int_equal(fake.batches, PAIRS_BUSY + OTHERS);
+    FAKE_SET(hold, false);
+    end_busy(queue, &b);
+    fake_wait_for_all(queue, next, 1);
+    for (unsigned i = 0; i < OTHERS; i++) {
+        fake_wait_for_all(queue, one[i], 1);
+        warprsa_key_release(key[i]);
+    }
+    for (int c = 0; c < WARPRSA_CLASSES; c++)
+        assert_int_equal(atomic_load(&queue->activity[0].running_of[c]), 0);
     fake_finish(queue, &config);
 }
 

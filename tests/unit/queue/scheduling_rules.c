@@ -98,6 +98,32 @@ TEST(batches_wait_for_several_of_each_key)
                          table[t].expected);
 }
 
+/* A class waits for what is under way of it, and for nothing of another one. */
+TEST(each_class_waits_for_itself)
+{
+    static const struct {
+        unsigned granularity;
+        warprsa_rule_load loads[4]; /* queued, running, keys, often */
+        uint32_t expected;          /* a bit for each class */
+    } table[] = {
+        /* A single request beside a long batch of long keys. */
+        {64, {{0}, {1, 0, 0, 0}, {0}, {0, 2048, 8, 8}}, 7},
+        {64, {{0}, {1, 127, 8, 8}, {0}, {1, 2048, 8, 8}}, 7},
+        {64, {{0}, {1, 128, 8, 8}, {0}, {1, 0, 0, 0}}, 13},
+        /* Two that are busy: each with its own keys. */
+        {64, {{0}, {40, 400, 8, 8}, {0}, {511, 6000, 8, 8}}, 7},
+        {64, {{0}, {39, 400, 8, 8}, {0}, {1627, 6000, 8, 8}}, 5},
+        {64, {{0}, {39, 400, 8, 8}, {0}, {2000, 6000, 8, 8}}, 13},
+        /* An engine without groups. */
+        {1, {{0}, {1, 400, 8, 8}, {0}, {1, 6000, 8, 8}}, 15},
+    };
+
+    for (size_t t = 0; t < COUNT(table); t++)
+        assert_int_equal(
+            warprsa_rule_classes(table[t].granularity, table[t].loads, 4),
+            table[t].expected);
+}
+
 TEST(fewer_and_fuller_batches_of_longer_keys)
 {
     for (unsigned size = 1; size < 8; size++) {
