@@ -35,6 +35,10 @@ struct warprsa_use_wait {
     warprsa_notifier notifier;
     atomic_bool waiting; /* a job has it */
     unsigned pauses;     /* of that job */
+    /* Of the use that the job has submitted and pauses for; the job's own
+     * memory is not looked at once the job is left. NULL: of none. */
+    struct warprsa_connection *connection;
+    warprsa_ticket ticket;
 };
 
 /* The address of this is the key under which a wait ctx has our descriptor. */
@@ -103,8 +107,11 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
     warprsa_use_wait *wait = custom;
 
     (void)wait_ctx, (void)key, (void)fd;
-    if (is_mine(wait) && atomic_load(&wait->waiting))
+    if (is_mine(wait) && atomic_load(&wait->waiting)) {
         warprsa_jobs_left_note();
+        if (wait->connection != NULL)
+            warprsa_client_use_leave(wait->connection, wait->ticket);
+    }
     wait_free(wait);
     warprsa_cancellation_restore(cancellation);
 }
@@ -240,9 +247,12 @@ void warprsa_use_wait_pause(warprsa_use_wait *wait,
         warprsa_use_watch_begin(&wait->watched, client, UINT64_MAX,
                                 use->wake_ns);
     }
+    wait->connection = use->is_submitted ? use->connection : NULL;
+    wait->ticket = use->ticket;
     warprsa_cancellation_restore(cancellation);
     warprsa_async_pause(&wait->pauses);
     cancellation = warprsa_cancellation_off(); /* maybe another thread */
+    wait->connection = NULL;
     if (is_mine(wait)) {
         warprsa_use_watch_end(&wait->watched);
         wait->there = are_there(wait);

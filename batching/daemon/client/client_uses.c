@@ -288,6 +288,15 @@ warprsa_use_answer warprsa_client_use_go_on(warprsa_client *client,
     return WARPRSA_USE_PENDING;
 }
 
+void warprsa_client_use_leave(warprsa_connection *c, warprsa_ticket ticket)
+{
+    if (warprsa_connection_recall(c)) {
+        warprsa_connection_give_up(c, ticket);
+        warprsa_connection_drop(c);
+    }
+    warprsa_connection_forget(c);
+}
+
 /* Sleeps until the answer may be there, or until wake_ns. */
 static void sleep_on(warprsa_client *client, const warprsa_client_use *use)
 {

@@ -476,6 +476,15 @@ static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,
     return answer;
 }
 
+void warprsa_connection_give_up(warprsa_connection *c, warprsa_ticket ticket)
+{
+    uint64_t word = word_of(ticket.generation, SUBMITTED);
+
+    if (atomic_compare_exchange_strong(&c->slot[ticket.slot].word, &word,
+                                       word_of(ticket.generation, GIVEN_UP)))
+        atomic_fetch_add(&c->given_up, 1);
+}
+
 warprsa_answer warprsa_connection_poll(warprsa_connection *c,
                                        warprsa_ticket ticket,
                                        uint64_t deadline_ns, uint8_t *output,
@@ -499,8 +508,6 @@ warprsa_answer warprsa_connection_poll(warprsa_connection *c,
     if (warprsa_clock_ns() < c->slot[ticket.slot].submitted_ns + deadline_ns)
         return WARPRSA_PENDING;
     how->reason = WARPRSA_CPU_DEADLINE;
-    if (atomic_compare_exchange_strong(&c->slot[ticket.slot].word, &word,
-                                       word_of(ticket.generation, GIVEN_UP)))
-        atomic_fetch_add(&c->given_up, 1);
+    warprsa_connection_give_up(c, ticket);
     return WARPRSA_REFUSED;
 }

@@ -78,6 +78,12 @@ void warprsa_jobs_left_note(void)
 {
 }
 
+void warprsa_client_use_leave(struct warprsa_connection *connection,
+                              warprsa_ticket ticket)
+{
+    (void)connection, (void)ticket;
+}
+
 /* ---- uses ---- */
 
 static ASYNC_WAIT_CTX *wait_ctx;
