@@ -21,9 +21,10 @@ typedef struct warprsa_backend_key warprsa_backend_key;
  * process to call warprsa_notify.wake: a descriptor that becomes readable.
  */
 typedef struct warprsa_notifier {
-    void *owner;       /* the backend's own */
-    warprsa_own_fd fd; /* it has a mark, too */
-    uint32_t number;   /* given to submit(); never 0 */
+    void *owner; /* the backend's own */
+    warprsa_own_fd fd;
+    warprsa_marked_fd marked; /* the same descriptor */
+    uint32_t number;          /* given to submit(); never 0 */
 } warprsa_notifier;
 
 typedef struct warprsa_backend_ops {

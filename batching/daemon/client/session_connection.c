@@ -146,9 +146,9 @@ static bool take(warprsa_connection *c, int fds[WARPRSA_MESSAGE_FDS])
         return false;
     taken = warprsa_own_fd_take(&c->socket, fds[0]);
     fds[0] = -1;
-    c->eventfd = warprsa_marked_fd_take(fds[2]);
+    taken = warprsa_marked_fd_take(&c->eventfd, fds[2]) && taken;
     fds[2] = -1;
-    return taken && c->eventfd >= 0;
+    return taken;
 }
 
 /* The program may have closed the descriptors. */
@@ -157,7 +157,7 @@ static void close_descriptors(warprsa_connection *c)
     for (uint32_t i = 0; i < c->ready_count; i++)
         warprsa_own_fd_close(&c->notifier[c->ready[i]]);
     warprsa_own_fd_close(&c->socket);
-    warprsa_marked_fd_close(c->eventfd);
+    warprsa_marked_fd_close(&c->eventfd);
 }
 
 warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
@@ -176,7 +176,7 @@ warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
         atomic_init(&c->names, 1);
         c->serial = serial;
         c->socket = WARPRSA_NO_FD;
-        c->eventfd = -1;
+        c->eventfd = WARPRSA_NO_MARKED;
         done =
             is_sensible(welcome) && take(c, fds) && attach(c, welcome, fds[1]);
     }

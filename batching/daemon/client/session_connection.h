@@ -66,7 +66,7 @@ typedef struct warprsa_connection {
     _Atomic uint32_t hang_ticks;
     _Atomic uint64_t hang_tick_ns;
     warprsa_own_fd socket;
-    int eventfd;
+    warprsa_marked_fd eventfd;
     warprsa_shm shm;
     warprsa_ring ring; /* its cells are in the shm */
     warprsa_client_slot *slot;
