@@ -65,6 +65,9 @@ struct warprsa_async_wait {
     /* A request is under way: from warprsa_async_wait_new() until its job has
      * the answer. There is one at a time. */
     atomic_bool waiting;
+    /* If uses_notifier: the request is submitted, and its ticket. */
+    bool submitted;
+    warprsa_ticket ticket;
     atomic_bool alive;        /* the wait ctx exists */
     atomic_bool fd_written;   /* fd, an eventfd, may be readable */
     _Atomic uint32_t telling; /* threads that may be in the callback */
@@ -141,8 +144,11 @@ static void end_wait(warprsa_async_wait *wait)
     atomic_store(&wait->alive, false);
     if (wait->generation == warprsa_fork_generation()) {
         wait_for_callbacks(wait);
-        if (atomic_load(&wait->waiting))
+        if (atomic_load(&wait->waiting)) {
             warprsa_jobs_left_note();
+            if (wait->submitted)
+                wait->ops->leave(&wait->notifier, wait->ticket);
+        }
     } else {
         release_parents(wait);
     }
@@ -318,6 +324,7 @@ static warprsa_async_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx,
     if (wait == NULL || atomic_exchange(&wait->waiting, true))
         return NULL;
     wait->fresh = !known;
+    wait->submitted = false;
     if (wait->replaced != NULL && warprsa_async_has_paused()) {
         release(wait->replaced);
         wait->replaced = NULL;
@@ -463,6 +470,10 @@ warprsa_answer warprsa_async_wait_submit(warprsa_async_wait *wait,
         wait != NULL && wait->uses_notifier ? wait->notifier.number : 0,
         ticket);
     submitting = false;
+    if (answer == WARPRSA_DONE && wait != NULL && wait->uses_notifier) {
+        wait->submitted = true;
+        wait->ticket = *ticket;
+    }
     return answer;
 }
 

@@ -54,6 +54,9 @@ typedef struct warprsa_backend_ops {
     bool (*notifier_open)(void *impl, warprsa_notifier *notifier);
     /* Whether requests submitted now with its number still notify it. */
     bool (*notifier_works)(void *impl, const warprsa_notifier *notifier);
+    /* Leaves a request that was submitted with this notifier, since nobody will
+     * collect its answer; also after the backend itself was closed. */
+    void (*leave)(const warprsa_notifier *notifier, warprsa_ticket ticket);
     /* Closes the descriptor; also after the backend itself was closed. */
     void (*notifier_close)(warprsa_notifier *notifier);
 } warprsa_backend_ops;

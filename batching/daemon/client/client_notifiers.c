@@ -196,6 +196,20 @@ bool warprsa_client_notifier_works(void *impl, const warprsa_notifier *notifier)
     return works;
 }
 
+/* Where the request went over a later connection, it has another ticket than
+ * any of this one. */
+void warprsa_client_leave(const warprsa_notifier *notifier,
+                          warprsa_ticket ticket)
+{
+    const notifier_owner *owner = notifier->owner;
+
+    atomic_fetch_sub_explicit(&owner->client->depth, 1, memory_order_relaxed);
+    if (!warprsa_connection_recall(owner->connection))
+        return;
+    warprsa_connection_give_up(owner->connection, ticket);
+    warprsa_connection_drop(owner->connection);
+}
+
 void warprsa_client_notifier_close(warprsa_notifier *notifier)
 {
     notifier_owner *owner = notifier->owner;

@@ -186,7 +186,6 @@ static void submit(warprsa_client *client, warprsa_client_use *use,
     warprsa_connection_remember(c);
     use->is_submitted = true;
     use->by_notifier = notifier != 0;
-    atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);
     warprsa_connection_submit(c, use->ticket.slot, use->ticket.generation);
     warprsa_connection_drop(c);
     look_again(use, now_ns, notifier != 0 ? HEALTH_MS : LOOK_MS);
@@ -258,7 +257,6 @@ static warprsa_use_answer look(warprsa_client *client, warprsa_client_use *use,
         use->is_submitted = false;
         use->connection = NULL;
         warprsa_connection_forget(c);
-        atomic_fetch_sub_explicit(&client->depth, 1, memory_order_relaxed);
     }
     return answer;
 }

@@ -480,7 +480,8 @@ void warprsa_connection_give_up(warprsa_connection *c, warprsa_ticket ticket)
 {
     uint64_t word = word_of(ticket.generation, SUBMITTED);
 
-    if (atomic_compare_exchange_strong(&c->slot[ticket.slot].word, &word,
+    if (ticket.slot < c->shm.slots &&
+        atomic_compare_exchange_strong(&c->slot[ticket.slot].word, &word,
                                        word_of(ticket.generation, GIVEN_UP)))
         atomic_fetch_add(&c->given_up, 1);
 }

@@ -182,8 +182,9 @@ warprsa_answer warprsa_connection_poll(warprsa_connection *connection,
                                        uint64_t deadline_ns, uint8_t *output,
                                        warprsa_connection_answer *how);
 
-/* Gives up a request of this connection whose answer nobody will collect: its
- * slot is wiped and reclaimed once the daemon has answered. Any thread. */
+/* Gives up a request whose answer nobody will collect: its slot is wiped and
+ * reclaimed once the daemon has answered. Does nothing if the request is not of
+ * this connection. Any thread. */
 void warprsa_connection_give_up(warprsa_connection *connection,
                                 warprsa_ticket ticket);
 
