@@ -53,7 +53,7 @@ struct warprsa_async_wait {
     atomic_int references;
     atomic_uint queued;  /* references that the queue holds */
     unsigned generation; /* warprsa_fork_generation() when it was made */
-    int fd;
+    warprsa_marked_fd fd;
     bool uses_notifier; /* fd is a backend's notifier; wake() isn't called */
     const warprsa_backend_ops *ops;
     warprsa_notifier notifier;
@@ -65,6 +65,9 @@ struct warprsa_async_wait {
     /* A request is under way: from warprsa_async_wait_new() until its job has
      * the answer. There is one at a time. */
     atomic_bool waiting;
+    /* If uses_notifier: the request is submitted, and its ticket. */
+    bool submitted;
+    warprsa_ticket ticket;
     atomic_bool alive;        /* the wait ctx exists */
     atomic_bool fd_written;   /* fd, an eventfd, may be readable */
     _Atomic uint32_t telling; /* threads that may be in the callback */
@@ -92,7 +95,7 @@ static void release(warprsa_async_wait *wait)
     else if (wait->uses_notifier)
         warprsa_own_fd_close(&wait->notifier.fd);
     else
-        warprsa_marked_fd_close(wait->fd);
+        warprsa_marked_fd_close(&wait->fd);
     pthread_mutex_destroy(&wait->lock);
     free(wait);
 }
@@ -141,8 +144,11 @@ static void end_wait(warprsa_async_wait *wait)
     atomic_store(&wait->alive, false);
     if (wait->generation == warprsa_fork_generation()) {
         wait_for_callbacks(wait);
-        if (atomic_load(&wait->waiting))
+        if (atomic_load(&wait->waiting)) {
             warprsa_jobs_left_note();
+            if (wait->submitted)
+                wait->ops->leave(&wait->notifier, wait->ticket);
+        }
     } else {
         release_parents(wait);
     }
@@ -166,11 +172,11 @@ static bool open_fd(warprsa_async_wait *wait, const warprsa_backend *backend)
     if (wait->uses_notifier) {
         if (!backend->ops->notifier_open(backend->impl, &wait->notifier))
             return false;
-        wait->fd = wait->notifier.fd.fd;
+        wait->fd = wait->notifier.marked;
         return true;
     }
-    wait->fd = warprsa_marked_fd_take(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-    return wait->fd >= 0;
+    return warprsa_marked_fd_take(&wait->fd,
+                                  eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
 }
 
 /* One that no wait ctx has yet. */
@@ -197,8 +203,8 @@ static warprsa_async_wait *wait_open(const warprsa_backend *backend)
 /* The wait ctx takes over the reference. */
 static bool give_to(ASYNC_WAIT_CTX *wait_ctx, warprsa_async_wait *wait)
 {
-    return ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->fd, wait,
-                                      wait_ctx_gone) == 1;
+    return ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->fd.fd,
+                                      wait, wait_ctx_gone) == 1;
 }
 
 static warprsa_async_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx,
@@ -213,12 +219,15 @@ static warprsa_async_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx,
 }
 
 /* Whether `wait`, which has no request under way, is for a daemon that is gone,
- * and nothing else keeps its job from pausing. */
+ * and nothing else keeps its job from pausing. A number that the program has
+ * for another file by now is never removed from the wait ctx: the program would
+ * take it for the file's. */
 static bool has_outlived_daemon(const warprsa_async_wait *wait,
                                 const warprsa_backend *backend)
 {
     return wait->uses_notifier && wait->ops == backend->ops &&
            wait->generation == warprsa_fork_generation() &&
+           warprsa_marked_fd_is_there(wait->fd) &&
            !backend->ops->notifier_works(backend->impl, &wait->notifier);
 }
 
@@ -315,6 +324,7 @@ static warprsa_async_wait *wait_of(ASYNC_WAIT_CTX *wait_ctx,
     if (wait == NULL || atomic_exchange(&wait->waiting, true))
         return NULL;
     wait->fresh = !known;
+    wait->submitted = false;
     if (wait->replaced != NULL && warprsa_async_has_paused()) {
         release(wait->replaced);
         wait->replaced = NULL;
@@ -460,6 +470,10 @@ warprsa_answer warprsa_async_wait_submit(warprsa_async_wait *wait,
         wait != NULL && wait->uses_notifier ? wait->notifier.number : 0,
         ticket);
     submitting = false;
+    if (answer == WARPRSA_DONE && wait != NULL && wait->uses_notifier) {
+        wait->submitted = true;
+        wait->ticket = *ticket;
+    }
     return answer;
 }
 
@@ -496,7 +510,7 @@ static void empty_fd(warprsa_async_wait *wait)
 
     if (wait->uses_notifier) {
         while (warprsa_marked_fd_is_there(wait->fd) &&
-               recv(wait->fd, messages, sizeof(messages), MSG_DONTWAIT) ==
+               recv(wait->fd.fd, messages, sizeof(messages), MSG_DONTWAIT) ==
                    (ssize_t)sizeof(messages))
             ;
     } else if (atomic_load_explicit(&wait->fd_written, memory_order_relaxed) &&
@@ -505,7 +519,7 @@ static void empty_fd(warprsa_async_wait *wait)
         ssize_t got;
 
         do
-            got = read(wait->fd, &count, sizeof(count));
+            got = read(wait->fd.fd, &count, sizeof(count));
         while (got < 0 && errno == EINTR);
         if (got < 0) /* it is about to be written */
             atomic_store(&wait->fd_written, true);

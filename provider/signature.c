@@ -25,6 +25,9 @@ enum {
     /* EMSA-PSS (RFC 8017, 9.1.1) has two bytes besides hash and salt, and one
      * less than the modulus where that has a bit more than its bytes. */
     PSS_BYTES = 3,
+    /* The longest message of a reference that is kept until it is signed. What
+     * TLS signs has less than 200 bytes; a certificate has some 2,000. */
+    KEPT_BYTES = 4096,
 };
 
 typedef OSSL_FUNC_signature_sign_init_fn init_fn;
@@ -45,6 +48,11 @@ typedef struct signature {
     /* Of a reference: the message's hash, for a vault that pads PSS. NULL: it
      * is not needed, or nothing has been hashed yet. */
     EVP_MD_CTX *hashing;
+    /* Of a reference: the message as long as it has one part, if the vault is
+     * to pad PSS. `wrapped` has not hashed it, and need not if the message ends
+     * here. NULL: it is not kept. */
+    unsigned char *kept;
+    size_t kept_bytes;
     /* Of a reference: what `wrapped` is set to, if a use can say it; if that
      * has been read since it was last set. */
     bool is_read;
@@ -61,6 +69,7 @@ static void freectx(void *ctx)
     if (ours->wrapped != NULL)
         ours->functions->freectx(ours->wrapped);
     EVP_MD_CTX_free(ours->hashing);
+    OPENSSL_free(ours->kept);
     OPENSSL_free(ours->propq);
     OPENSSL_free(ours);
 }
@@ -118,6 +127,21 @@ static signature *signature_new(warprsa_context *context, unsigned index,
     return ours;
 }
 
+/* Copies what a context has of its message. False: no memory. */
+static bool dup_message(signature *copy, const signature *from)
+{
+    if (from->kept != NULL) {
+        copy->kept = OPENSSL_memdup(from->kept, from->kept_bytes);
+        if (copy->kept == NULL)
+            return false;
+    }
+    if (from->hashing == NULL)
+        return true;
+    copy->hashing = EVP_MD_CTX_new();
+    return copy->hashing != NULL &&
+           EVP_MD_CTX_copy_ex(copy->hashing, from->hashing);
+}
+
 static signature *signature_dup(const signature *from)
 {
     signature *copy = OPENSSL_zalloc(sizeof(*copy));
@@ -126,12 +150,9 @@ static signature *signature_dup(const signature *from)
         return NULL;
     *copy = *from;
     copy->hashing = NULL;
+    copy->kept = NULL;
     copy = complete(copy, from->functions->dupctx(from->wrapped), from->propq);
-    if (copy == NULL || from->hashing == NULL)
-        return copy;
-    copy->hashing = EVP_MD_CTX_new();
-    if (copy->hashing != NULL &&
-        EVP_MD_CTX_copy_ex(copy->hashing, from->hashing))
+    if (copy == NULL || dup_message(copy, from))
         return copy;
     freectx(copy);
     return NULL;
@@ -145,6 +166,8 @@ static void *dupctx(void *ctx)
         return NULL;
     WARPRSA_RETURN_POINTER(from->context, signature_dup(from));
 }
+
+static int hash_kept(signature *ours);
 
 /* ---- beginning, and digests of the caller's library context ---- */
 
@@ -220,6 +243,8 @@ static int begin(signature *ours, const char *digest, void *key,
     ours->updated = false;
     EVP_MD_CTX_free(ours->hashing);
     ours->hashing = NULL;
+    OPENSSL_free(ours->kept);
+    ours->kept = NULL;
     ours->is_read = false;
     ERR_set_mark();
     result = begin_wrapped(ours, ours->wrapped, digest, params);
@@ -236,6 +261,8 @@ static int set_params(signature *ours, const OSSL_PARAM params[])
     void *moved = NULL;
     int result = 0;
 
+    if (!hash_kept(ours))
+        return 0;
     ours->is_read = false;
     ERR_set_mark();
     result = ours->functions->set_ctx_params(ours->wrapped, params);
@@ -407,13 +434,65 @@ static bool hash_along(signature *ours, const unsigned char *data,
            EVP_DigestUpdate(ours->hashing, data, length);
 }
 
-static int update_digest(signature *ours, const unsigned char *data,
-                         size_t length)
+static int hash_part(signature *ours, const unsigned char *data, size_t length)
 {
     if (!hash_along(ours, data, length))
         return 0;
     ours->updated = true;
     return ours->functions->digest_sign_update(ours->wrapped, data, length);
+}
+
+/* Hashes the part that was kept, as if it had not been. 0: that has failed. */
+static int hash_kept(signature *ours)
+{
+    unsigned char *kept = ours->kept;
+    int ok = 1;
+
+    if (kept == NULL)
+        return 1;
+    ours->kept = NULL;
+    ours->updated = false;
+    ok = hash_part(ours, kept, ours->kept_bytes);
+    OPENSSL_free(kept);
+    return ok;
+}
+
+/* Keeps the first part of a message that a vault is to pad. False: it has to be
+ * hashed. */
+static bool keep(signature *ours, const unsigned char *data, size_t length)
+{
+    if (ours->updated || length == 0 || length > KEPT_BYTES ||
+        ours->digest_init != ours->functions->digest_sign_init ||
+        !signs_pss(ours) || !is_plain(ours, NULL))
+        return false;
+    ours->kept = OPENSSL_memdup(data, length);
+    ours->kept_bytes = length;
+    ours->updated = ours->kept != NULL;
+    return ours->kept != NULL;
+}
+
+static int update_digest(signature *ours, const unsigned char *data,
+                         size_t length)
+{
+    if (keep(ours, data, length))
+        return 1;
+    return hash_kept(ours) ? hash_part(ours, data, length) : 0;
+}
+
+/* Signs the message that was kept. */
+static int sign_kept(signature *ours, unsigned char *result, size_t *length)
+{
+    EVP_MD_CTX *hashing =
+        warprsa_reference_hashing_new(ours->context, &ours->use);
+    unsigned char hash[EVP_MAX_MD_SIZE];
+    int ok = hashing != NULL &&
+             EVP_DigestUpdate(hashing, ours->kept, ours->kept_bytes) &&
+             EVP_DigestFinal_ex(hashing, hash, NULL);
+
+    EVP_MD_CTX_free(hashing);
+    OPENSSL_free(ours->kept);
+    ours->kept = NULL;
+    return ok ? sign_by_vault(ours, &ours->use, hash, result, length) : 0;
 }
 
 /* A hash, and what it is to be used for. */
@@ -440,6 +519,11 @@ static int finish_digest(signature *ours, unsigned char *result, size_t *length,
     hashed last;
     int ok = 0;
 
+    if (result != NULL && ours->kept != NULL &&
+        size >= warprsa_rsa_of(ours->key)->reference->modulus_bytes)
+        return sign_kept(ours, result, length);
+    if (result != NULL && !hash_kept(ours))
+        return 0;
     if (result != NULL)
         intend_hashed(ours, (const unsigned char *)"", 0, &last);
     ok =
@@ -455,6 +539,8 @@ static int sign_message(signature *ours, unsigned char *result, size_t *length,
     hashed last;
     int ok = 0;
 
+    if (!hash_kept(ours))
+        return 0;
     if (result != NULL)
         intend_hashed(ours, from, from_length, &last);
     ok = ours->functions->digest_sign(ours->wrapped, result, length, size, from,
@@ -530,6 +616,18 @@ static int digest_sign(void *ctx, unsigned char *result, size_t *length,
             (void *ctx, const unsigned char *result, size_t length,            \
              const unsigned char *from, size_t from_length),                   \
             (ours->wrapped, result, length, from, from_length))
+/* Of the digest that `wrapped` hashes by. */
+#define MD_PARAMS(name, TYPE)                                                  \
+    static int name(void *ctx, TYPE params[])                                  \
+    {                                                                          \
+        signature *ours = ctx;                                                 \
+        if (ours == NULL)                                                      \
+            return 0;                                                          \
+        WARPRSA_RETURN_INT(ours->context,                                      \
+                           hash_kept(ours)                                     \
+                               ? ours->functions->name(ours->wrapped, params)  \
+                               : 0);                                           \
+    }
 #define GETTABLE(name)                                                         \
     static const OSSL_PARAM *name(void *ctx)                                   \
     {                                                                          \
@@ -550,10 +648,8 @@ VERIFY_ONCE(digest_verify)
 FORWARD(verify_message_final, (void *ctx), (ours->wrapped))
 FORWARD(get_ctx_params, (void *ctx, OSSL_PARAM params[]),
         (ours->wrapped, params))
-FORWARD(get_ctx_md_params, (void *ctx, OSSL_PARAM params[]),
-        (ours->wrapped, params))
-FORWARD(set_ctx_md_params, (void *ctx, const OSSL_PARAM params[]),
-        (ours->wrapped, params))
+MD_PARAMS(get_ctx_md_params, OSSL_PARAM)
+MD_PARAMS(set_ctx_md_params, const OSSL_PARAM)
 GETTABLE(gettable_ctx_md_params)
 GETTABLE(settable_ctx_md_params)
 

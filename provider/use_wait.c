@@ -27,14 +27,23 @@ struct warprsa_use_wait {
     unsigned generation;     /* warprsa_fork_generation() when it was made */
     warprsa_watched watched; /* with the descriptor */
     bool enlisted;
-    bool fresh; /* the wait ctx got its descriptor for this use */
-    bool there; /* are_there() has found so, a moment ago */
+    bool fresh;          /* the wait ctx got its descriptor for this use */
+    bool there;          /* are_there() has found so, a moment ago */
+    bool stays_readable; /* the program has closed what made it so */
     bool has_notifier;
     bool is_watched; /* the notifier is in the epoll instance */
-    bool owes; /* the notifier has yet to tell of a use, maybe an old one */
     warprsa_notifier notifier;
+    /* The daemon writes a byte to the notifier for each answer. How many have
+     * yet to be read, maybe for earlier uses; and the last use that was
+     * counted, by its ticket's generation. */
+    unsigned bytes_due;
+    uint32_t counted;
     atomic_bool waiting; /* a job has it */
     unsigned pauses;     /* of that job */
+    /* Of the use that the job has submitted and pauses for; the job's own
+     * memory is not looked at once the job is left. NULL: of none. */
+    struct warprsa_connection *connection;
+    warprsa_ticket ticket;
 };
 
 /* The address of this is the key under which a wait ctx has our descriptor. */
@@ -52,23 +61,24 @@ static bool are_there(const warprsa_use_wait *wait)
 {
     const int notifier = wait->has_notifier ? wait->notifier.fd.fd : -1;
 
-    return warprsa_marked_fd_is_there(
-        notifier > wait->watched.fd ? notifier : wait->watched.fd);
+    return warprsa_marked_fd_is_there(notifier > wait->watched.fd.fd
+                                          ? wait->notifier.marked
+                                          : wait->watched.fd);
 }
 
 static bool watch(const warprsa_use_wait *wait, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
-    return epoll_ctl(wait->watched.fd, EPOLL_CTL_ADD, fd, &event) == 0;
+    return epoll_ctl(wait->watched.fd.fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 static void unwatch_notifier(warprsa_use_wait *wait)
 {
     if (wait->is_watched && warprsa_marked_fd_is_there(wait->watched.fd) &&
         warprsa_own_fd_is_there(&wait->notifier.fd))
-        (void)epoll_ctl(wait->watched.fd, EPOLL_CTL_DEL, wait->notifier.fd.fd,
-                        NULL);
+        (void)epoll_ctl(wait->watched.fd.fd, EPOLL_CTL_DEL,
+                        wait->notifier.fd.fd, NULL);
     wait->is_watched = false;
 }
 
@@ -79,6 +89,7 @@ static void drop_notifier(warprsa_use_wait *wait)
     if (!wait->has_notifier)
         return;
     wait->has_notifier = false;
+    wait->bytes_due = wait->counted = 0;
     if (!is_mine(wait)) {
         warprsa_own_fd_close(&wait->notifier.fd);
         return;
@@ -92,7 +103,7 @@ static void wait_free(warprsa_use_wait *wait)
     if (wait->enlisted)
         warprsa_use_watch_leave(&wait->watched);
     drop_notifier(wait);
-    warprsa_marked_fd_close(wait->watched.fd);
+    warprsa_marked_fd_close(&wait->watched.fd);
     free(wait);
 }
 
@@ -103,8 +114,11 @@ static void wait_ctx_gone(ASYNC_WAIT_CTX *wait_ctx, const void *key,
     warprsa_use_wait *wait = custom;
 
     (void)wait_ctx, (void)key, (void)fd;
-    if (is_mine(wait) && atomic_load(&wait->waiting))
+    if (is_mine(wait) && atomic_load(&wait->waiting)) {
         warprsa_jobs_left_note();
+        if (wait->connection != NULL)
+            warprsa_client_use_leave(wait->connection, wait->ticket);
+    }
     wait_free(wait);
     warprsa_cancellation_restore(cancellation);
 }
@@ -116,11 +130,11 @@ static warprsa_use_wait *wait_new(ASYNC_WAIT_CTX *wait_ctx)
     if (wait == NULL)
         return NULL;
     wait->generation = warprsa_fork_generation();
-    wait->watched.fd = warprsa_marked_fd_take(epoll_create1(EPOLL_CLOEXEC));
-    wait->enlisted =
-        wait->watched.fd >= 0 && warprsa_use_watch_enlist(&wait->watched);
+    wait->enlisted = warprsa_marked_fd_take(&wait->watched.fd,
+                                            epoll_create1(EPOLL_CLOEXEC)) &&
+                     warprsa_use_watch_enlist(&wait->watched);
     if (wait->enlisted &&
-        ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->watched.fd,
+        ASYNC_WAIT_CTX_set_wait_fd(wait_ctx, &wait_ctx_key, wait->watched.fd.fd,
                                    wait, wait_ctx_gone))
         return wait;
     wait_free(wait);
@@ -148,7 +162,7 @@ static bool is_usable(const warprsa_use_wait *wait, ASYNC_WAIT_CTX *wait_ctx)
     ASYNC_callback_fn callback = NULL;
     void *arg = NULL;
 
-    return is_mine(wait) && are_there(wait) &&
+    return is_mine(wait) && !wait->stays_readable && are_there(wait) &&
            (!ASYNC_WAIT_CTX_get_callback(wait_ctx, &callback, &arg) ||
             callback == NULL);
 }
@@ -200,7 +214,10 @@ static void empty(warprsa_use_wait *wait)
     do {
         got = recv(wait->notifier.fd.fd, messages, sizeof(messages),
                    MSG_DONTWAIT);
-        wait->owes = wait->owes && got <= 0;
+        if (got > 0)
+            wait->bytes_due -= (unsigned)got < wait->bytes_due
+                                   ? (unsigned)got
+                                   : wait->bytes_due;
     } while (got == (ssize_t)sizeof(messages));
     if (got == 0)
         drop_notifier(wait);
@@ -209,12 +226,11 @@ static void empty(warprsa_use_wait *wait)
 uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
                                    warprsa_client *client)
 {
-    if (wait->owes) /* of an earlier use */
+    if (wait->bytes_due > 0)
         empty(wait);
     if (!wait->has_notifier || !wait->there ||
         !warprsa_backend_daemon.notifier_works(client, &wait->notifier)) {
         drop_notifier(wait);
-        wait->owes = false;
         wait->has_notifier =
             warprsa_backend_daemon.notifier_open(client, &wait->notifier);
     }
@@ -225,6 +241,15 @@ uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
     return wait->has_notifier ? wait->notifier.number : 0;
 }
 
+/* Counts the byte that the daemon is to write for a submitted use. */
+static void count_byte(warprsa_use_wait *wait, const warprsa_client_use *use)
+{
+    if (wait->counted == use->ticket.generation)
+        return;
+    wait->counted = use->ticket.generation;
+    wait->bytes_due++;
+}
+
 void warprsa_use_wait_pause(warprsa_use_wait *wait,
                             const warprsa_client *client,
                             const warprsa_client_use *use)
@@ -233,18 +258,22 @@ void warprsa_use_wait_pause(warprsa_use_wait *wait,
 
     /* A notifier may end a moment before its connection does. */
     if (use->is_submitted && use->by_notifier && wait->has_notifier) {
-        wait->owes = true;
+        count_byte(wait, use);
         warprsa_use_watch_begin(&wait->watched, client, use->wake_ns,
                                 use->until_ns);
     } else {
         warprsa_use_watch_begin(&wait->watched, client, UINT64_MAX,
                                 use->wake_ns);
     }
+    wait->connection = use->is_submitted ? use->connection : NULL;
+    wait->ticket = use->ticket;
     warprsa_cancellation_restore(cancellation);
     warprsa_async_pause(&wait->pauses);
     cancellation = warprsa_cancellation_off(); /* maybe another thread */
+    wait->connection = NULL;
     if (is_mine(wait)) {
-        warprsa_use_watch_end(&wait->watched);
+        wait->stays_readable =
+            !warprsa_use_watch_end(&wait->watched) || wait->stays_readable;
         wait->there = are_there(wait);
         empty(wait);
     }
@@ -259,7 +288,7 @@ void warprsa_use_wait_end(warprsa_use_wait *wait)
 {
     if (wait == NULL)
         return;
-    if (is_mine(wait) && wait->owes)
+    if (is_mine(wait) && wait->bytes_due > 0)
         unwatch_notifier(wait);
     if (wait->fresh && warprsa_async_has_paused())
         wait->fresh = false;

@@ -29,10 +29,10 @@ enum {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Under the lock: */
 static LIST_HEAD(, warprsa_watched) jobs;
-static bool runs;         /* the watcher */
-static uint64_t try_ns;   /* it is not started before, since that has failed */
-static uint64_t end_ns;   /* when it ends, if there is no job */
-static int alarm_fd = -1; /* an eventfd that is readable; marked */
+static bool runs;       /* the watcher */
+static uint64_t try_ns; /* it is not started before, since that has failed */
+static uint64_t end_ns; /* when it ends, if there is no job */
+static warprsa_marked_fd alarm_fd = {.fd = -1}; /* a readable eventfd */
 
 /* When the watcher looks next at the latest. A job that is due earlier lowers
  * it, and wakes the watcher. */
@@ -55,10 +55,9 @@ void warprsa_use_watch_begin_process(void)
  * closed it. */
 static bool has_alarm(void)
 {
-    if (alarm_fd < 0 || !warprsa_marked_fd_is_there(alarm_fd))
-        alarm_fd =
-            warprsa_marked_fd_take(eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
-    return alarm_fd >= 0;
+    return warprsa_marked_fd_is_there(alarm_fd) ||
+           warprsa_marked_fd_take(&alarm_fd,
+                                  eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
 }
 
 /* With the lock held: makes a job's descriptor readable, if the job waits
@@ -72,9 +71,13 @@ static void resume(warprsa_watched *job, uint64_t due_ns)
         !warprsa_marked_fd_is_there(job->fd))
         return;
     state = RESUMED;
-    if (!has_alarm() ||
-        epoll_ctl(job->fd, EPOLL_CTL_ADD, alarm_fd, &event) != 0)
-        (void)atomic_compare_exchange_strong(&job->due_ns, &state, due_ns);
+    if (has_alarm()) {
+        job->alarm = alarm_fd;
+        if (epoll_ctl(job->fd.fd, EPOLL_CTL_ADD, alarm_fd.fd, &event) == 0)
+            return;
+        job->alarm = WARPRSA_NO_MARKED;
+    }
+    (void)atomic_compare_exchange_strong(&job->due_ns, &state, due_ns);
 }
 
 /* With the lock held: resumes the jobs whose time has come. Returns the first
@@ -152,8 +155,7 @@ static void *watch(void *arg)
         warprsa_futex_wait(&wakes, seen, until_ns);
     }
     runs = false;
-    warprsa_marked_fd_close(alarm_fd);
-    alarm_fd = -1;
+    warprsa_marked_fd_close(&alarm_fd);
     pthread_mutex_unlock(&lock);
     return NULL;
 }
@@ -179,23 +181,23 @@ static bool add_timer(warprsa_watched *job)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
-    job->timer = warprsa_marked_fd_take(
-        timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-    if (job->timer >= 0 &&
-        epoll_ctl(job->fd, EPOLL_CTL_ADD, job->timer, &event) == 0)
+    if (warprsa_marked_fd_take(
+            &job->timer,
+            timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) &&
+        epoll_ctl(job->fd.fd, EPOLL_CTL_ADD, job->timer.fd, &event) == 0)
         return true;
-    warprsa_marked_fd_close(job->timer);
-    job->timer = 0;
+    warprsa_marked_fd_close(&job->timer);
+    job->timer.fd = 0;
     return false;
 }
 
-/* 0: the timer stops. */
-static void set_timer(const warprsa_watched *job, uint64_t at_ns)
+/* 0: the timer stops. False: it does not; the program has closed it. */
+static bool set_timer(const warprsa_watched *job, uint64_t at_ns)
 {
     const struct itimerspec at = {.it_value = warprsa_timespec(at_ns)};
 
-    if (warprsa_marked_fd_is_there(job->timer))
-        (void)timerfd_settime(job->timer, TFD_TIMER_ABSTIME, &at, NULL);
+    return warprsa_marked_fd_is_there(job->timer) &&
+           timerfd_settime(job->timer.fd, TFD_TIMER_ABSTIME, &at, NULL) == 0;
 }
 
 bool warprsa_use_watch_enlist(warprsa_watched *job)
@@ -203,7 +205,8 @@ bool warprsa_use_watch_enlist(warprsa_watched *job)
     bool watched = false;
 
     job->process = process;
-    job->timer = 0;
+    job->timer.fd = 0;
+    job->alarm = WARPRSA_NO_MARKED;
     pthread_mutex_lock(&lock);
     runs = runs || start();
     watched = runs;
@@ -215,9 +218,11 @@ bool warprsa_use_watch_enlist(warprsa_watched *job)
 
 void warprsa_use_watch_leave(warprsa_watched *job)
 {
-    if (job->timer != 0)
-        warprsa_marked_fd_close(job->timer);
-    if (job->timer != 0 || job->process != process)
+    if (job->timer.fd != 0) {
+        warprsa_marked_fd_close(&job->timer);
+        return;
+    }
+    if (job->process != process)
         return;
     pthread_mutex_lock(&lock);
     LIST_REMOVE(job, link);
@@ -231,8 +236,8 @@ void warprsa_use_watch_begin(warprsa_watched *job, const void *client,
 {
     uint64_t planned = 0;
 
-    if (job->timer != 0) {
-        set_timer(job, look_ns < due_ns ? look_ns : due_ns);
+    if (job->timer.fd != 0) {
+        (void)set_timer(job, look_ns < due_ns ? look_ns : due_ns);
         return;
     }
     atomic_store_explicit(&job->client, client, memory_order_relaxed);
@@ -248,17 +253,21 @@ void warprsa_use_watch_begin(warprsa_watched *job, const void *client,
     }
 }
 
-void warprsa_use_watch_end(warprsa_watched *job)
+bool warprsa_use_watch_end(warprsa_watched *job)
 {
-    if (job->timer != 0) {
-        set_timer(job, 0);
-        return;
-    }
+    bool ended = false;
+
+    if (job->timer.fd != 0)
+        return set_timer(job, 0);
     if (atomic_exchange(&job->due_ns, ASLEEP) != RESUMED)
-        return;
+        return true;
     /* The watcher holds the lock while it adds the alarm. */
     pthread_mutex_lock(&lock);
-    if (warprsa_marked_fd_is_there(job->fd))
-        (void)epoll_ctl(job->fd, EPOLL_CTL_DEL, alarm_fd, NULL);
+    ended = job->alarm.fd < 0 ||
+            (warprsa_marked_fd_is_there(job->fd) &&
+             warprsa_marked_fd_is_there(job->alarm) &&
+             epoll_ctl(job->fd.fd, EPOLL_CTL_DEL, job->alarm.fd, NULL) == 0);
+    job->alarm = WARPRSA_NO_MARKED;
     pthread_mutex_unlock(&lock);
+    return ended;
 }

@@ -20,11 +20,14 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "batching/base/own_fd.h"
+
 /* A job's place among those that are watched; all 0 but `fd` at first. The
  * caller owns it and sets nothing in it but `fd`. */
 typedef struct warprsa_watched {
-    int fd;                  /* an epoll instance, marked (own_fd.h) */
-    int timer;               /* a timerfd, marked; 0: the watcher has the job */
+    warprsa_marked_fd fd;    /* an epoll instance */
+    warprsa_marked_fd timer; /* a timerfd; fd = 0: the watcher has the job */
+    warprsa_marked_fd alarm; /* makes the job's fd readable; -1: none does */
     unsigned process;        /* of which it was enlisted */
     _Atomic uint64_t due_ns; /* 0: it does not wait; 1: its fd is readable */
     _Atomic uint64_t look_ns;
@@ -45,9 +48,11 @@ void warprsa_use_watch_leave(warprsa_watched *job);
 void warprsa_use_watch_begin(warprsa_watched *job, const void *client,
                              uint64_t look_ns, uint64_t due_ns);
 
-/* After the pause: its fd is not readable any more by the watcher. Any thread,
- * in the process that has called the above. */
-void warprsa_use_watch_end(warprsa_watched *job);
+/* After the pause: its fd is not readable any more by the watcher. False: it
+ * may stay readable for good, since the program has closed what made it so,
+ * which may be open in a forked child. Any thread, in the process that has
+ * called the above. */
+bool warprsa_use_watch_end(warprsa_watched *job);
 
 /* In a forked child, before all else: nobody waits there. */
 void warprsa_use_watch_begin_process(void);

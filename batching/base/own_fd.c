@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +16,18 @@
 enum {
     /* Programs that have files send signals use SIGIO or a real-time signal. */
     MARK = SIGPWR,
+    /* Numbers of descriptors that differ by this share a place. */
+    PLACES = 16384,
 };
+
+/*
+ * By place: the number of the descriptor marked last, shifted, and which of all
+ * marked ones it is. Of two that share a place the later one hides the other:
+ * then the mark alone decides. A forked child goes on counting, so a parent's
+ * descriptor is not taken for a child's.
+ */
+static _Atomic uint64_t last_taken[PLACES];
+static _Atomic uint32_t taken_count;
 
 int warprsa_fd_above_stdio(int fd)
 {
@@ -70,46 +82,68 @@ void warprsa_own_fd_close(warprsa_own_fd *own)
     *own = WARPRSA_NO_FD;
 }
 
-int warprsa_marked_fd_take(int fd)
+static uint64_t word_of(warprsa_marked_fd marked)
+{
+    return (uint64_t)marked.fd << 32 | marked.taken;
+}
+
+bool warprsa_marked_fd_take(warprsa_marked_fd *marked, int fd)
 {
     int error;
 
+    *marked = WARPRSA_NO_MARKED;
     fd = warprsa_fd_above_stdio(fd);
-    if (fd < 0 || fcntl(fd, F_SETSIG, MARK) == 0)
-        return fd;
-    error = errno;
-    close(fd);
-    errno = error;
-    return -1;
+    if (fd < 0)
+        return false;
+    if (fcntl(fd, F_SETSIG, MARK) != 0) {
+        error = errno;
+        close(fd);
+        errno = error;
+        return false;
+    }
+    *marked = (warprsa_marked_fd){fd, atomic_fetch_add(&taken_count, 1)};
+    atomic_store(&last_taken[fd % PLACES], word_of(*marked));
+    return true;
 }
 
-bool warprsa_marked_fd_is_there(int fd)
+/* Whether a later descriptor with this number was marked. */
+static bool is_taken_again(warprsa_marked_fd marked)
+{
+    const uint64_t last = atomic_load_explicit(&last_taken[marked.fd % PLACES],
+                                               memory_order_relaxed);
+
+    return last >> 32 == (uint32_t)marked.fd && last != word_of(marked);
+}
+
+bool warprsa_marked_fd_is_there(warprsa_marked_fd marked)
 {
     int error = errno;
-    bool there = fcntl(fd, F_GETSIG) == MARK;
+    bool there = marked.fd >= 0 && !is_taken_again(marked) &&
+                 fcntl(marked.fd, F_GETSIG) == MARK;
 
     errno = error;
     return there;
 }
 
-void warprsa_marked_fd_close(int fd)
+void warprsa_marked_fd_close(warprsa_marked_fd *marked)
 {
     int error = errno;
 
-    if (warprsa_marked_fd_is_there(fd))
-        close(fd);
+    if (warprsa_marked_fd_is_there(*marked))
+        close(marked->fd);
     errno = error;
+    *marked = WARPRSA_NO_MARKED;
 }
 
-bool warprsa_marked_eventfd_notify(int fd)
+bool warprsa_marked_eventfd_notify(warprsa_marked_fd marked)
 {
     static const uint64_t one = 1;
 
-    if (!warprsa_marked_fd_is_there(fd))
+    if (!warprsa_marked_fd_is_there(marked))
         return false;
     /* This fails only if the counter is at its maximum, and then it is
      * readable. */
-    (void)!write(fd, &one, sizeof(one));
+    (void)!write(marked.fd, &one, sizeof(one));
     return true;
 }
 

@@ -14,6 +14,7 @@
 #define WARPRSA_BATCHING_BASE_OWN_FD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* A descriptor of a socket or a file, and which file it is. */
@@ -23,7 +24,14 @@ typedef struct warprsa_own_fd {
     ino_t ino;
 } warprsa_own_fd;
 
-#define WARPRSA_NO_FD ((warprsa_own_fd){.fd = -1})
+/* A marked descriptor, and which of those that had this number. */
+typedef struct warprsa_marked_fd {
+    int fd; /* -1: none */
+    uint32_t taken;
+} warprsa_marked_fd;
+
+#define WARPRSA_NO_FD     ((warprsa_own_fd){.fd = -1})
+#define WARPRSA_NO_MARKED ((warprsa_marked_fd){.fd = -1})
 
 /*
  * Moves a descriptor that was just opened above standard input, output and
@@ -47,19 +55,20 @@ void warprsa_own_fd_close(warprsa_own_fd *own);
 
 /*
  * Keeps a descriptor by a mark: a signal set for it (F_SETSIG) that it is never
- * made to send. The mark tells warprsa's descriptors from the program's, but
- * not one of warprsa's from another. It is for eventfds, which all have the
- * same dev and ino, and for descriptors that are checked often, since it takes
- * 0.6 of the time. The mark belongs to the open file, so every process that has
- * the file sees it. Returns the number, or -1 as warprsa_fd_above_stdio() does.
+ * made to send. The mark tells warprsa's descriptors from the program's, and
+ * `taken` tells one of warprsa's from a later one with the same number. It is
+ * for eventfds, which all have the same dev and ino, and for descriptors that
+ * are checked often, since it takes 0.6 of the time. The mark belongs to the
+ * open file, so every process that has the file sees it. False: *marked holds
+ * no descriptor, as with warprsa_own_fd_take(). close() sets *marked to none.
  */
-int warprsa_marked_fd_take(int fd);
-bool warprsa_marked_fd_is_there(int fd);
-void warprsa_marked_fd_close(int fd);
+bool warprsa_marked_fd_take(warprsa_marked_fd *marked, int fd);
+bool warprsa_marked_fd_is_there(warprsa_marked_fd marked);
+void warprsa_marked_fd_close(warprsa_marked_fd *marked);
 
 /* Adds one to a marked eventfd, which makes it readable. False: the descriptor
  * is not there. Any thread. */
-bool warprsa_marked_eventfd_notify(int fd);
+bool warprsa_marked_eventfd_notify(warprsa_marked_fd marked);
 
 /* For warprsa's own programs, at their start: opens /dev/null where standard
  * input, output or error are closed, so that no other file is opened there. */

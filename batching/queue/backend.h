@@ -21,9 +21,10 @@ typedef struct warprsa_backend_key warprsa_backend_key;
  * process to call warprsa_notify.wake: a descriptor that becomes readable.
  */
 typedef struct warprsa_notifier {
-    void *owner;       /* the backend's own */
-    warprsa_own_fd fd; /* it has a mark, too */
-    uint32_t number;   /* given to submit(); never 0 */
+    void *owner; /* the backend's own */
+    warprsa_own_fd fd;
+    warprsa_marked_fd marked; /* the same descriptor */
+    uint32_t number;          /* given to submit(); never 0 */
 } warprsa_notifier;
 
 typedef struct warprsa_backend_ops {
@@ -53,6 +54,9 @@ typedef struct warprsa_backend_ops {
     bool (*notifier_open)(void *impl, warprsa_notifier *notifier);
     /* Whether requests submitted now with its number still notify it. */
     bool (*notifier_works)(void *impl, const warprsa_notifier *notifier);
+    /* Leaves a request that was submitted with this notifier, since nobody will
+     * collect its answer; also after the backend itself was closed. */
+    void (*leave)(const warprsa_notifier *notifier, warprsa_ticket ticket);
     /* Closes the descriptor; also after the backend itself was closed. */
     void (*notifier_close)(warprsa_notifier *notifier);
 } warprsa_backend_ops;

@@ -133,5 +133,6 @@ const warprsa_backend_ops warprsa_backend_daemon = {
     .wait = warprsa_client_wait,
     .notifier_open = warprsa_client_notifier_open,
     .notifier_works = warprsa_client_notifier_works,
+    .leave = warprsa_client_leave,
     .notifier_close = warprsa_client_notifier_close,
 };

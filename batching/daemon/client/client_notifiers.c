@@ -62,8 +62,7 @@ static void put(warprsa_connection *c, const warprsa_message *message,
 {
     if (is_asked_for(c, message)) {
         c->asked_count--;
-        if (warprsa_own_fd_take(&c->notifier[message->number],
-                                warprsa_marked_fd_take(fds[0])))
+        if (warprsa_own_fd_take(&c->notifier[message->number], fds[0]))
             c->ready[c->ready_count++] = message->number;
         else
             warprsa_id_pool_release(&c->free_notifiers, message->number);
@@ -108,6 +107,23 @@ static void await_first(warprsa_client *client, warprsa_connection *c)
         atomic_store(&c->hangs, true);
 }
 
+/* With the lock held: gives a ready notifier out. False: the program has closed
+ * it, or it can't be marked. */
+static bool give_out(warprsa_connection *c, uint32_t number,
+                     warprsa_notifier *notifier)
+{
+    warprsa_own_fd *own = &c->notifier[number];
+
+    notifier->number = c->serial % SERIALS * SERIAL + number;
+    notifier->fd = *own;
+    if (warprsa_own_fd_is_there(own) &&
+        warprsa_marked_fd_take(&notifier->marked, own->fd))
+        return true;
+    *own = WARPRSA_NO_FD;
+    warprsa_id_pool_release(&c->free_notifiers, number);
+    return false;
+}
+
 /* With the lock held: takes a ready notifier. False: there is none. */
 static bool take(warprsa_client *client, warprsa_connection *c,
                  warprsa_notifier *notifier)
@@ -123,9 +139,7 @@ static bool take(warprsa_client *client, warprsa_connection *c,
     number = c->ready[--c->ready_count];
     if (c->ready_count + c->asked_count <= WARPRSA_NOTIFIERS_READY / 2)
         ask(c);
-    notifier->number = c->serial % SERIALS * SERIAL + number;
-    notifier->fd = c->notifier[number];
-    return true;
+    return give_out(c, number, notifier);
 }
 
 /* What a notifier needs to be closed, also after its client was. The connection
@@ -180,6 +194,20 @@ bool warprsa_client_notifier_works(void *impl, const warprsa_notifier *notifier)
     works = owner->client == client && owner->connection == client->connection;
     pthread_mutex_unlock(&client->lock);
     return works;
+}
+
+/* Where the request went over a later connection, it has another ticket than
+ * any of this one. */
+void warprsa_client_leave(const warprsa_notifier *notifier,
+                          warprsa_ticket ticket)
+{
+    const notifier_owner *owner = notifier->owner;
+
+    atomic_fetch_sub_explicit(&owner->client->depth, 1, memory_order_relaxed);
+    if (!warprsa_connection_recall(owner->connection))
+        return;
+    warprsa_connection_give_up(owner->connection, ticket);
+    warprsa_connection_drop(owner->connection);
 }
 
 void warprsa_client_notifier_close(warprsa_notifier *notifier)

@@ -18,6 +18,8 @@
 bool warprsa_client_notifier_open(void *impl, warprsa_notifier *notifier);
 bool warprsa_client_notifier_works(void *impl,
                                    const warprsa_notifier *notifier);
+void warprsa_client_leave(const warprsa_notifier *notifier,
+                          warprsa_ticket ticket);
 void warprsa_client_notifier_close(warprsa_notifier *notifier);
 
 /* Makes all notifiers readable for good. */

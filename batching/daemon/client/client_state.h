@@ -42,7 +42,7 @@ typedef struct warprsa_client {
      * computes with the CPUs alone. */
     _Atomic uint32_t state;
     _Atomic bool on_cpus;
-    _Alignas(64) _Atomic uint32_t depth; /* submitted and not answered */
+    _Alignas(64) _Atomic uint32_t depth; /* requests that are not answered */
 
     pthread_mutex_t connect_lock; /* of what follows */
     uint32_t serials;             /* of connections, handed out so far */

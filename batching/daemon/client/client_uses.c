@@ -186,7 +186,6 @@ static void submit(warprsa_client *client, warprsa_client_use *use,
     warprsa_connection_remember(c);
     use->is_submitted = true;
     use->by_notifier = notifier != 0;
-    atomic_fetch_add_explicit(&client->depth, 1, memory_order_relaxed);
     warprsa_connection_submit(c, use->ticket.slot, use->ticket.generation);
     warprsa_connection_drop(c);
     look_again(use, now_ns, notifier != 0 ? HEALTH_MS : LOOK_MS);
@@ -258,7 +257,6 @@ static warprsa_use_answer look(warprsa_client *client, warprsa_client_use *use,
         use->is_submitted = false;
         use->connection = NULL;
         warprsa_connection_forget(c);
-        atomic_fetch_sub_explicit(&client->depth, 1, memory_order_relaxed);
     }
     return answer;
 }
@@ -286,6 +284,15 @@ warprsa_use_answer warprsa_client_use_go_on(warprsa_client *client,
     if (now_ns >= use->wake_ns)
         submit(client, use, notifier, now_ns);
     return WARPRSA_USE_PENDING;
+}
+
+void warprsa_client_use_leave(warprsa_connection *c, warprsa_ticket ticket)
+{
+    if (warprsa_connection_recall(c)) {
+        warprsa_connection_give_up(c, ticket);
+        warprsa_connection_drop(c);
+    }
+    warprsa_connection_forget(c);
 }
 
 /* Sleeps until the answer may be there, or until wake_ns. */

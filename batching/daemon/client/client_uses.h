@@ -7,7 +7,8 @@
  * submitted again. It may then be computed twice, which has no effect but in
  * what the daemon counts.
  *
- * A use that has begun goes on until it has ended: it holds its connection.
+ * A use that has begun goes on until it has ended, or is left: it remembers its
+ * connection.
  *
  * The client must have been opened with `uses`.
  */
@@ -68,7 +69,13 @@ warprsa_use_answer warprsa_client_use_go_on(warprsa_client *client,
                                             warprsa_client_use *use,
                                             uint32_t notifier, uint8_t *output);
 
-/* The same, but sleeps until there is an answer; never PENDING. */
+/* Leaves a submitted use that nobody will go on with, of which only its
+ * connection and its ticket are left. Its slot comes free once the daemon has
+ * answered. Any thread, also after the client was closed. */
+void warprsa_client_use_leave(struct warprsa_connection *connection,
+                              warprsa_ticket ticket);
+
+/* The same as go_on(), but sleeps until there is an answer; never PENDING. */
 warprsa_use_answer warprsa_client_use_wait(warprsa_client *client,
                                            warprsa_client_use *use,
                                            uint8_t *output);

@@ -146,9 +146,9 @@ static bool take(warprsa_connection *c, int fds[WARPRSA_MESSAGE_FDS])
         return false;
     taken = warprsa_own_fd_take(&c->socket, fds[0]);
     fds[0] = -1;
-    c->eventfd = warprsa_marked_fd_take(fds[2]);
+    taken = warprsa_marked_fd_take(&c->eventfd, fds[2]) && taken;
     fds[2] = -1;
-    return taken && c->eventfd >= 0;
+    return taken;
 }
 
 /* The program may have closed the descriptors. */
@@ -157,7 +157,7 @@ static void close_descriptors(warprsa_connection *c)
     for (uint32_t i = 0; i < c->ready_count; i++)
         warprsa_own_fd_close(&c->notifier[c->ready[i]]);
     warprsa_own_fd_close(&c->socket);
-    warprsa_marked_fd_close(c->eventfd);
+    warprsa_marked_fd_close(&c->eventfd);
 }
 
 warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
@@ -176,7 +176,7 @@ warprsa_connection *warprsa_connection_new(const warprsa_message *welcome,
         atomic_init(&c->names, 1);
         c->serial = serial;
         c->socket = WARPRSA_NO_FD;
-        c->eventfd = -1;
+        c->eventfd = WARPRSA_NO_MARKED;
         done =
             is_sensible(welcome) && take(c, fds) && attach(c, welcome, fds[1]);
     }
@@ -476,6 +476,16 @@ static warprsa_answer take_answer(warprsa_connection *c, uint32_t slot,
     return answer;
 }
 
+void warprsa_connection_give_up(warprsa_connection *c, warprsa_ticket ticket)
+{
+    uint64_t word = word_of(ticket.generation, SUBMITTED);
+
+    if (ticket.slot < c->shm.slots &&
+        atomic_compare_exchange_strong(&c->slot[ticket.slot].word, &word,
+                                       word_of(ticket.generation, GIVEN_UP)))
+        atomic_fetch_add(&c->given_up, 1);
+}
+
 warprsa_answer warprsa_connection_poll(warprsa_connection *c,
                                        warprsa_ticket ticket,
                                        uint64_t deadline_ns, uint8_t *output,
@@ -499,8 +509,6 @@ warprsa_answer warprsa_connection_poll(warprsa_connection *c,
     if (warprsa_clock_ns() < c->slot[ticket.slot].submitted_ns + deadline_ns)
         return WARPRSA_PENDING;
     how->reason = WARPRSA_CPU_DEADLINE;
-    if (atomic_compare_exchange_strong(&c->slot[ticket.slot].word, &word,
-                                       word_of(ticket.generation, GIVEN_UP)))
-        atomic_fetch_add(&c->given_up, 1);
+    warprsa_connection_give_up(c, ticket);
     return WARPRSA_REFUSED;
 }

@@ -66,7 +66,7 @@ typedef struct warprsa_connection {
     _Atomic uint32_t hang_ticks;
     _Atomic uint64_t hang_tick_ns;
     warprsa_own_fd socket;
-    int eventfd;
+    warprsa_marked_fd eventfd;
     warprsa_shm shm;
     warprsa_ring ring; /* its cells are in the shm */
     warprsa_client_slot *slot;
@@ -181,5 +181,11 @@ warprsa_answer warprsa_connection_poll(warprsa_connection *connection,
                                        warprsa_ticket ticket,
                                        uint64_t deadline_ns, uint8_t *output,
                                        warprsa_connection_answer *how);
+
+/* Gives up a request whose answer nobody will collect: its slot is wiped and
+ * reclaimed once the daemon has answered. Does nothing if the request is not of
+ * this connection. Any thread. */
+void warprsa_connection_give_up(warprsa_connection *connection,
+                                warprsa_ticket ticket);
 
 #endif

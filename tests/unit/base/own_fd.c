@@ -89,23 +89,55 @@ TEST(a_socket_that_was_closed)
 
 TEST(an_eventfd_that_was_closed)
 {
-    int fd = warprsa_marked_fd_take(eventfd(0, EFD_NONBLOCK));
-    int others = eventfd(0, EFD_NONBLOCK);
+    int others = eventfd(0, EFD_NONBLOCK), fd;
+    warprsa_marked_fd marked;
     uint64_t count = 0;
 
-    assert_true(fd >= 0 && others >= 0);
-    assert_true(warprsa_marked_eventfd_notify(fd));
+    assert_true(others >= 0);
+    assert_true(warprsa_marked_fd_take(&marked, eventfd(0, EFD_NONBLOCK)));
+    fd = marked.fd;
+    assert_true(warprsa_marked_eventfd_notify(marked));
     assert_int_equal(read(fd, &count, sizeof(count)), sizeof(count));
     assert_int_equal(count, 1);
     assert_int_equal(dup2(others, fd), fd);
-    assert_false(warprsa_marked_eventfd_notify(fd));
+    assert_false(warprsa_marked_eventfd_notify(marked));
     assert_int_equal(read(others, &count, sizeof(count)), -1);
     replace(fd);
-    assert_false(warprsa_marked_eventfd_notify(fd));
-    warprsa_marked_fd_close(fd);
+    assert_false(warprsa_marked_eventfd_notify(marked));
+    warprsa_marked_fd_close(&marked);
+    assert_int_equal(marked.fd, -1);
     assert_untouched(fd);
-    assert_false(warprsa_marked_eventfd_notify(fd));
+    assert_false(warprsa_marked_eventfd_notify(marked));
     close(others);
+}
+
+/* The program closes one of ours, and the next one of ours has its number. */
+TEST(an_eventfd_in_the_place_of_another)
+{
+    warprsa_marked_fd first, second, far;
+    uint64_t count = 0;
+    int fd;
+
+    assert_true(warprsa_marked_fd_take(&first, eventfd(0, EFD_NONBLOCK)));
+    assert_int_equal(close(first.fd), 0);
+    assert_true(warprsa_marked_fd_take(&second, eventfd(0, EFD_NONBLOCK)));
+    assert_int_equal(second.fd, first.fd);
+    assert_false(warprsa_marked_eventfd_notify(first));
+    fd = first.fd;
+    warprsa_marked_fd_close(&first);
+    assert_true(warprsa_marked_eventfd_notify(second));
+    assert_int_equal(read(fd, &count, sizeof(count)), sizeof(count));
+    assert_int_equal(count, 1);
+    /* One whose number shares a place with it. */
+    fd = fcntl(second.fd, F_DUPFD, second.fd + 16384);
+    if (fd == second.fd + 16384) {
+        assert_true(warprsa_marked_fd_take(&far, fd));
+        assert_true(warprsa_marked_fd_is_there(second));
+        assert_true(warprsa_marked_fd_is_there(far));
+        warprsa_marked_fd_close(&far);
+    }
+    warprsa_marked_fd_close(&second);
+    assert_int_equal(second.fd, -1);
 }
 
 static bool is_pending(int signal)

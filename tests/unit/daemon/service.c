@@ -231,6 +231,41 @@ TEST_IN(notifiers_wake, begin, end)
         backend->notifier_close(&notifiers[i]);
 }
 
+/* A request that is left counts no more as under way, and its slot comes free
+ * once it is answered. */
+TEST_IN(requests_are_left, begin, end)
+{
+    const unsigned slots = 64;
+    warprsa_notifier notifier;
+    fake_request request;
+    warprsa_backend_key *key;
+
+    test_client_open(&g, &s, LONG_MS);
+    WAIT_UNTIL(test_client_is_ready(&g));
+    key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
+    assert_true(backend->notifier_open(g.client, &notifier));
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i < slots; i++) {
+        test_client_fill(&request, WARPRSA_CLASS_1024, 1, i);
+        assert_int_equal(test_client_submit(&g, key, &request, notifier.number),
+                         WARPRSA_DONE);
+        backend->leave(&notifier, request.ticket);
+    }
+    assert_int_equal(test_client_submit(&g, key, &request, notifier.number),
+                     WARPRSA_REFUSED);
+    FAKE_SET(hold, false);
+    WAIT_UNTIL(test_client_submit(&g, key, &request, notifier.number) ==
+                   WARPRSA_DONE &&
+               test_client_wait(&g, &request) == WARPRSA_DONE);
+    WAIT_UNTIL(backend->depth(g.client) == 0);
+    for (unsigned i = 0; i < 2 * slots; i++)
+        test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, i);
+    WAIT_UNTIL(backend->depth(g.client) == 0);
+    backend->key_release(key);
+    test_client_close(&g);
+    backend->notifier_close(&notifier);
+}
+
 /* The router hears how long the daemon took, not when an event loop came for
  * the answer. */
 TEST_IN(what_the_caller_does_meanwhile, begin_both, end_both)

@@ -182,6 +182,60 @@ TEST(long_exponents)
 }
 
 /* p = q: what is right modulo p alone must not be released. */
+/* The least odd e of so many bits that has an inverse, and its d. */
+static void set_exponent(rsa_numbers *numbers, int bits)
+{
+    BIGNUM *e = numbers->value[NUMBER_E];
+
+    BN_zero(e);
+    assert_true(BN_set_bit(e, bits - 1) && BN_set_bit(e, 0));
+    while (!rsa_numbers_private_exponent(numbers)) {
+        ERR_clear_error();
+        assert_true(BN_add_word(e, 2));
+    }
+    assert_int_equal(BN_num_bits(e), bits);
+    assert_true(rsa_numbers_crt(numbers));
+}
+
+/* libcrypto raises nothing to an exponent of more than 64 bits modulo a number
+ * of more than 3,072, and still signs and decrypts with such a key. */
+TEST(long_exponents_of_long_keys)
+{
+    static const ways_call calls[] = {
+        {WAYS_DECRYPT, .padding = RSA_NO_PADDING},
+        {WAYS_SIGN, .padding = RSA_NO_PADDING},
+        {WAYS_DIGEST_SIGN, .padding = RSA_PKCS1_PADDING, .digest = "SHA256"},
+        {WAYS_DECRYPT, .padding = RSA_PKCS1_PADDING},
+        {WAYS_DECRYPT, .padding = RSA_PKCS1_OAEP_PADDING},
+        {WAYS_RECOVER, .padding = RSA_PKCS1_PADDING},
+    };
+    static const int lengths[] = {64, 65, 2000};
+    EVP_PKEY *made = key_make(NULL, "RSA", 3200, 2);
+    unsigned char input[BYTES_MAX];
+    rsa_numbers numbers;
+
+    assert_true(rsa_numbers_init(&numbers) &&
+                rsa_numbers_of_key(&numbers, made));
+    memset(input, 0x11, sizeof(input));
+    input[0] = 0;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        ways_key key;
+
+        set_exponent(&numbers, lengths[i]);
+        key = ways_key_from("a long key", lengths[i] <= 64, &numbers);
+        assert_non_null(key.of[WAY_REFERENCE]);
+        for (size_t j = 0; j < sizeof(calls) / sizeof(calls[0]); j++) {
+            const int result = ways_compare(&key, &calls[j], input, 3200 / 8);
+
+            if (j < 3)
+                assert_int_equal(result, 1);
+        }
+        ways_key_free(&key);
+    }
+    rsa_numbers_free(&numbers);
+    EVP_PKEY_free(made);
+}
+
 TEST(equal_primes)
 {
     BIGNUM **v = changed();

@@ -16,10 +16,12 @@
 #include "provider/reference_use.h"
 #include "provider/vault_client.h"
 #include "tests/unit/support/use_sign_pss.h"
+#include "tests/unit/support/wait_until.h"
 
 enum {
     BYTES = 128, /* of the modulus */
     KEY = 1,
+    SLOTS = 64, /* of a connection */
     SHORT_MS = 300,
     THREADS = 4,
     USES = 50,
@@ -103,14 +105,14 @@ static int begin(void **state)
         input[i] = (uint8_t)(7 * i);
     raised[0] = '\0';
     raised_count = 0;
-    test_server_open(&s, 64, LONG_MS);
+    test_server_open(&s, SLOTS, LONG_MS);
     context = (warprsa_context){
         .core = {.new_error = new_error,
                  .set_error_debug = set_error_debug,
                  .vset_error = vset_error},
         .trace = WARPRSA_NO_TRACE,
     };
-    context.config.slots = 64;
+    context.config.slots = SLOTS;
     context.config.deadline_ms = deadline_ms != NULL ? *deadline_ms : LONG_MS;
     make_key(KEY);
     return 0;
@@ -335,20 +337,20 @@ static int job_is_late(void *arg)
 }
 
 /* Resumes those jobs whose descriptors are readable, until all have ended. */
-static void finish_all(job jobs[JOBS])
+static void finish_all(job jobs[], unsigned jobs_count)
 {
-    struct pollfd fds[JOBS];
+    struct pollfd fds[SLOTS + 1];
     size_t count = 1;
 
-    for (unsigned i = 0; i < JOBS; i++) {
+    for (unsigned i = 0; i < jobs_count; i++) {
         fds[i] = (struct pollfd){.events = POLLIN};
         assert_int_equal(
             ASYNC_WAIT_CTX_get_all_fds(jobs[i].wait_ctx, &fds[i].fd, &count),
             1);
     }
-    for (unsigned left = JOBS; left > 0;) {
-        assert_true(poll(fds, JOBS, LONG_MS) > 0);
-        for (unsigned i = 0; i < JOBS; i++)
+    for (unsigned left = jobs_count; left > 0;) {
+        assert_true(poll(fds, jobs_count, LONG_MS) > 0);
+        for (unsigned i = 0; i < jobs_count; i++)
             if (fds[i].revents != 0 && !resume(&jobs[i])) {
                 fds[i].fd = -1;
                 left--;
@@ -369,7 +371,7 @@ TEST_WITH(jobs_without_an_answer, begin, end, &short_ms)
     FAKE_SET(hold, true);
     for (unsigned i = 0; i < JOBS; i++)
         assert_true(resume(&jobs[i]));
-    finish_all(jobs);
+    finish_all(jobs, JOBS);
     for (unsigned i = 0; i < JOBS; i++) {
         assert_int_equal(jobs[i].result, -1);
         ASYNC_WAIT_CTX_free(jobs[i].wait_ctx);
@@ -395,6 +397,53 @@ TEST_IN(jobs_left, begin, end)
     finish(&next);
     assert_int_equal(counters()->jobs_left, 1);
     ASYNC_WAIT_CTX_free(next.wait_ctx);
+}
+
+/* Once the daemon has answered, jobs that are never resumed have no slot of the
+ * connection. The last one has found none at all. */
+TEST_IN(slots_of_jobs_left, begin, end)
+{
+    static job left[SLOTS + 1]; /* what libcrypto keeps stays in reach */
+    job next = {.wait_ctx = ASYNC_WAIT_CTX_new()};
+
+    finish(&next);
+    FAKE_SET(hold, true);
+    for (unsigned i = 0; i <= SLOTS; i++) {
+        left[i].wait_ctx = ASYNC_WAIT_CTX_new();
+        assert_true(resume(&left[i]));
+    }
+    for (unsigned i = 0; i <= SLOTS; i++)
+        ASYNC_WAIT_CTX_free(left[i].wait_ctx);
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < 2 * SLOTS; i++)
+        finish(&next);
+    assert_true(is_done(&sign_pss));
+    assert_int_equal(counters()->jobs_left, SLOTS + 1);
+    assert_int_equal(counters()->vault_late, 0);
+    assert_int_equal(raised_count, 0);
+    ASYNC_WAIT_CTX_free(next.wait_ctx);
+}
+
+/* Nor have jobs whose deadlines have passed before the answer. */
+TEST_WITH(slots_of_late_uses, begin, end, &short_ms)
+{
+    job late[SLOTS + 1];
+
+    FAKE_SET(hold, true);
+    fake_vault.hold_compute = true;
+    for (unsigned i = 0; i <= SLOTS; i++) {
+        late[i] = (job){.wait_ctx = ASYNC_WAIT_CTX_new(), .does = job_is_late};
+        assert_true(resume(&late[i]));
+    }
+    finish_all(late, SLOTS + 1);
+    for (unsigned i = 0; i <= SLOTS; i++) {
+        assert_int_equal(late[i].result, -1);
+        ASYNC_WAIT_CTX_free(late[i].wait_ctx);
+    }
+    fake_vault.hold_compute = false;
+    FAKE_SET(hold, false);
+    for (unsigned i = 0; i < 2 * SLOTS; i++)
+        WAIT_UNTIL(is_done(&sign_pss));
 }
 
 /* A program that cannot pause gets its answer all the same, and no descriptor

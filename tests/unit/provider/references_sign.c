@@ -15,6 +15,7 @@
 #include <openssl/async.h>
 #include <openssl/core_names.h>
 #include <openssl/err.h>
+#include <openssl/rand.h>
 #include <openssl/rsa.h>
 
 /* ---- signatures ---- */
@@ -81,6 +82,30 @@ static size_t sign_message(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
         ok = EVP_DigestSign(ctx, signature, &length, support_message,
                             sizeof(support_message)) > 0;
     }
+    EVP_MD_CTX_free(ctx);
+    return ok ? length : 0;
+}
+
+/* Signs support_message in a context that is for PSS until it has the message.
+ * A digest that is set then is refused. */
+static size_t sign_set_late(OSSL_LIB_CTX *libctx, EVP_PKEY *key,
+                            const way_to_sign *way, bool set_digest,
+                            unsigned char signature[256])
+{
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    EVP_PKEY_CTX *key_ctx = NULL;
+    size_t length = 0;
+    bool ok =
+        EVP_DigestSignInit_ex(ctx, &key_ctx, way->digest, libctx, NULL, key,
+                              NULL) > 0 &&
+        EVP_PKEY_CTX_set_rsa_padding(key_ctx, RSA_PKCS1_PSS_PADDING) > 0 &&
+        EVP_DigestSignUpdate(ctx, support_message, sizeof(support_message)) > 0;
+
+    assert_true(ok);
+    if (set_digest)
+        assert_true(EVP_PKEY_CTX_set_signature_md(key_ctx, EVP_sha512()) <= 0);
+    ok = set_way(key_ctx, way) && EVP_DigestSignFinal(ctx, NULL, &length) > 0;
+    ok = ok && EVP_DigestSignFinal(ctx, signature, &length) > 0;
     EVP_MD_CTX_free(ctx);
     return ok ? length : 0;
 }
@@ -193,6 +218,71 @@ TEST(signs_pss_of_each_kind)
         assert_signs(pss_reference, pss, &way);
         way.mgf1 = "SHA1";
         assert_signs(rsa_reference, rsa, &way);
+    }
+}
+
+enum {
+    SALT_BYTES = 37, /* no other random number is as long */
+};
+
+static unsigned salts_drawn;
+
+static int draw(unsigned char *out, int length)
+{
+    salts_drawn += length == SALT_BYTES;
+    memset(out, 0x5a, (size_t)length);
+    return 1;
+}
+
+static int always(void)
+{
+    return 1;
+}
+
+/* The vault draws the salt. Nobody pads here, where that is for nothing. */
+TEST(pads_once)
+{
+    static const RAND_METHOD counting = {
+        .bytes = draw, .pseudorand = draw, .status = always};
+    const way_to_sign way = {RSA_PKCS1_PSS_PADDING, "SHA256", NULL, SALT_BYTES};
+    unsigned char signature[256], hash[32] = {0};
+    size_t length = 0;
+
+    vault_key = rsa;
+    assert_int_equal(RAND_set_rand_method(&counting), 1);
+    salts_drawn = 0;
+    length = sign_hash(subject, rsa_reference, &way, hash, 32, signature);
+    assert_int_equal(length, 256);
+    assert_int_equal(salts_drawn, 1);
+    length = sign_message(subject, rsa_reference, &way, false, signature);
+    assert_int_equal(salts_drawn, 2);
+    assert_int_equal(RAND_set_rand_method(RAND_OpenSSL()), 1);
+    assert_true(verifies(rsa, &way, signature, length));
+}
+
+/* Settings between a message and its signature: each is as with a key. */
+TEST(settings_after_the_message)
+{
+    static const way_to_sign ways[] = {
+        {RSA_PKCS1_PADDING, "SHA256", NULL, 0},
+        {RSA_PKCS1_PSS_PADDING, "SHA256", NULL, 20},
+        {RSA_PKCS1_PSS_PADDING, "SHA256", "SHA1", 222},
+        {RSA_PKCS1_PSS_PADDING, "SHA256", NULL, 223},
+        {RSA_X931_PADDING, "SHA256", NULL, 0},
+    };
+
+    vault_key = rsa;
+    for (size_t i = 0; i < 2 * sizeof(ways) / sizeof(ways[0]); i++) {
+        const way_to_sign *way = &ways[i / 2];
+        unsigned char signature[256], expected[256];
+        size_t length = sign_set_late(NULL, rsa, way, i % 2, expected);
+
+        ERR_clear_error();
+        assert_int_equal(
+            sign_set_late(subject, rsa_reference, way, i % 2, signature),
+            length);
+        ERR_clear_error();
+        assert_true(length == 0 || verifies(rsa, way, signature, length));
     }
 }
 

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,15 +54,19 @@ static warprsa_watched jobs[JOBS];
 static int one_client, other_client;
 static uint64_t now_ns;
 
+static void make(warprsa_watched *job)
+{
+    *job = (warprsa_watched){.fd = WARPRSA_NO_MARKED};
+    assert_true(warprsa_marked_fd_take(&job->fd, epoll_create1(EPOLL_CLOEXEC)));
+    assert_true(warprsa_use_watch_enlist(job));
+}
+
 static int begin(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < JOBS; i++) {
-        jobs[i] = (warprsa_watched){
-            .fd = warprsa_marked_fd_take(epoll_create1(EPOLL_CLOEXEC))};
-        assert_true(jobs[i].fd >= 0);
-        assert_true(warprsa_use_watch_enlist(&jobs[i]));
-        assert_int_equal(jobs[i].timer != 0, refused);
+        make(&jobs[i]);
+        assert_int_equal(jobs[i].timer.fd != 0, refused);
     }
     now_ns = warprsa_clock_ns();
     return 0;
@@ -72,7 +77,7 @@ static int end(void **state)
     (void)state;
     for (unsigned i = 0; i < JOBS; i++) {
         warprsa_use_watch_leave(&jobs[i]);
-        warprsa_marked_fd_close(jobs[i].fd);
+        warprsa_marked_fd_close(&jobs[i].fd);
     }
     return 0;
 }
@@ -80,7 +85,7 @@ static int end(void **state)
 /* Whether a job's descriptor becomes readable in this time. */
 static bool is_resumed(unsigned i, int ms)
 {
-    struct pollfd one = {.fd = jobs[i].fd, .events = POLLIN};
+    struct pollfd one = {.fd = jobs[i].fd.fd, .events = POLLIN};
 
     return poll(&one, 1, ms) == 1;
 }
@@ -104,10 +109,10 @@ TEST_IN(deadlines, begin, end)
     assert_true(is_resumed(1, LONG_MS));
     assert_true(is_resumed(2, LONG_MS));
     assert_int_equal(count_resumed(), 2);
-    warprsa_use_watch_end(&jobs[1]);
+    assert_true(warprsa_use_watch_end(&jobs[1]));
     assert_int_equal(count_resumed(), 1);
-    warprsa_use_watch_end(&jobs[2]);
-    warprsa_use_watch_end(&jobs[0]);
+    assert_true(warprsa_use_watch_end(&jobs[2]));
+    assert_true(warprsa_use_watch_end(&jobs[0]));
     assert_int_equal(count_resumed(), 0);
 }
 
@@ -121,8 +126,8 @@ TEST_IN(an_earlier_deadline, begin, end)
                                 warprsa_clock_ns() + WARPRSA_NS_PER_MS);
         assert_true(is_resumed(1, LONG_MS));
         assert_false(is_resumed(0, 0));
-        warprsa_use_watch_end(&jobs[1]);
-        warprsa_use_watch_end(&jobs[0]);
+        assert_true(warprsa_use_watch_end(&jobs[1]));
+        assert_true(warprsa_use_watch_end(&jobs[0]));
         assert_int_equal(count_resumed(), 0);
     }
 }
@@ -134,7 +139,7 @@ TEST_IN(looks, begin, end)
     struct pollfd fds[JOBS];
 
     for (unsigned i = 0; i < JOBS; i++) {
-        fds[i] = (struct pollfd){.fd = jobs[i].fd, .events = POLLIN};
+        fds[i] = (struct pollfd){.fd = jobs[i].fd.fd, .events = POLLIN};
         warprsa_use_watch_begin(&jobs[i], &one_client,
                                 i == 0 ? NEVER_NS : now_ns, now_ns + FAR_NS);
     }
@@ -143,7 +148,7 @@ TEST_IN(looks, begin, end)
         assert_true(is_resumed(i, LONG_MS));
     assert_false(is_resumed(0, 0));
     for (unsigned i = 0; i < JOBS; i++)
-        warprsa_use_watch_end(&jobs[i]);
+        assert_true(warprsa_use_watch_end(&jobs[i]));
     assert_int_equal(count_resumed(), 0);
 }
 
@@ -154,8 +159,8 @@ TEST_IN(each_client_looks, begin, end)
     warprsa_use_watch_begin(&jobs[1], &other_client, now_ns, now_ns + FAR_NS);
     assert_true(is_resumed(0, LONG_MS));
     assert_true(is_resumed(1, LONG_MS));
-    warprsa_use_watch_end(&jobs[0]);
-    warprsa_use_watch_end(&jobs[1]);
+    assert_true(warprsa_use_watch_end(&jobs[0]));
+    assert_true(warprsa_use_watch_end(&jobs[1]));
 }
 
 /* A wait ctx may go while its job waits. */
@@ -165,7 +170,7 @@ TEST_IN(a_job_that_leaves, begin, end)
     warprsa_use_watch_leave(&jobs[0]);
     warprsa_use_watch_begin(&jobs[1], &one_client, NEVER_NS, now_ns);
     assert_true(is_resumed(1, LONG_MS));
-    warprsa_use_watch_end(&jobs[1]);
+    assert_true(warprsa_use_watch_end(&jobs[1]));
     assert_true(warprsa_use_watch_enlist(&jobs[0]));
 }
 
@@ -173,7 +178,7 @@ TEST_IN(a_job_that_leaves, begin, end)
  * other jobs are resumed. */
 TEST_IN(closed_descriptors, begin, end)
 {
-    const int number = jobs[0].fd;
+    const int number = jobs[0].fd.fd;
     int own = -1;
 
     assert_int_equal(close(number), 0);
@@ -183,9 +188,45 @@ TEST_IN(closed_descriptors, begin, end)
     warprsa_use_watch_begin(&jobs[1], &one_client, NEVER_NS, now_ns);
     assert_true(is_resumed(1, LONG_MS));
     assert_false(is_resumed(0, 0));
-    warprsa_use_watch_end(&jobs[0]);
-    warprsa_use_watch_end(&jobs[1]);
+    (void)warprsa_use_watch_end(&jobs[0]);
+    assert_true(warprsa_use_watch_end(&jobs[1]));
     assert_int_equal(close(own), 0);
+}
+
+/* The descriptor that resumes a job. */
+static int resumer(const warprsa_watched *job)
+{
+    return refused ? job->timer.fd : job->alarm.fd;
+}
+
+/* A program that closes what resumes the jobs, while a child of its has it open
+ * still: the job's descriptor stays readable, and that is told. Nothing of the
+ * program's or of another job's is changed in its place. */
+TEST_IN(a_closed_resumer, begin, end)
+{
+    warprsa_marked_fd next;
+    int number = -1, kept = -1;
+    uint64_t count = 0;
+
+    warprsa_use_watch_begin(&jobs[0], &one_client, NEVER_NS, now_ns);
+    assert_true(is_resumed(0, LONG_MS));
+    number = resumer(&jobs[0]);
+    kept = dup(number); /* as a child has it */
+    assert_int_equal(close(number), 0);
+    assert_true(warprsa_marked_fd_take(&next, eventfd(0, EFD_NONBLOCK)));
+    assert_int_equal(next.fd, number);
+    assert_false(warprsa_use_watch_end(&jobs[0]));
+    warprsa_use_watch_begin(&jobs[1], &one_client, NEVER_NS, now_ns);
+    assert_true(is_resumed(1, LONG_MS));
+    assert_true(warprsa_use_watch_end(&jobs[1]));
+    assert_false(is_resumed(1, 0));
+    warprsa_use_watch_leave(&jobs[0]);
+    assert_true(warprsa_marked_eventfd_notify(next));
+    assert_int_equal(read(number, &count, sizeof(count)), sizeof(count));
+    warprsa_marked_fd_close(&next);
+    assert_int_equal(close(kept), 0);
+    warprsa_marked_fd_close(&jobs[0].fd);
+    make(&jobs[0]);
 }
 
 /* A child has no watcher, and starts one of its own. ThreadSanitizer lets it
@@ -204,17 +245,14 @@ TEST_IN(forked, begin, end)
         warprsa_use_watch_begin_process();
         warprsa_use_watch_leave(&jobs[0]); /* its parent's */
         warprsa_use_watch_leave(&jobs[1]);
-        jobs[1] = (warprsa_watched){
-            .fd = warprsa_marked_fd_take(epoll_create1(EPOLL_CLOEXEC))};
-        if (!warprsa_use_watch_enlist(&jobs[1]))
-            _exit(2);
+        make(&jobs[1]);
         warprsa_use_watch_begin(&jobs[1], &one_client, NEVER_NS, now_ns);
         _exit(is_resumed(1, LONG_MS) ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     assert_false(is_resumed(0, 0));
-    warprsa_use_watch_end(&jobs[0]);
+    assert_true(warprsa_use_watch_end(&jobs[0]));
 }
 
 /* A process without the watcher. */
