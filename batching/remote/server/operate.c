@@ -480,6 +480,16 @@ static void lost(warprsa_upstream_session *session, const char *why)
     s->host->written(s);
 }
 
+/* How many operations a session may have under way, if there is memory. */
+static uint32_t operations_of(warprsa_identity *identity, bool is_further)
+{
+    const uint32_t all = atomic_load(&identity->operations_max);
+
+    if (!is_further || all < WARPRSA_IDENTITY_FURTHER_PART)
+        return all;
+    return all / WARPRSA_IDENTITY_FURTHER_PART;
+}
+
 static const warprsa_upstream_handlers handlers = {
     .opened = opened,
     .answered = answered,
@@ -488,7 +498,8 @@ static const warprsa_upstream_handlers handlers = {
 
 warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
                                      warprsa_http2_stream *stream,
-                                     warprsa_identity *identity)
+                                     warprsa_identity *identity,
+                                     bool is_further)
 {
     warprsa_operate *s = calloc(1, sizeof(*s));
     warprsa_message wanted = {.identity = identity->number, .uses = 1};
@@ -504,7 +515,8 @@ warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
     s->identity = identity;
     STAILQ_INIT(&s->held);
     s->keys_max = wanted.keys = atomic_load(&identity->keys_max);
-    s->operations_max = wanted.slots = atomic_load(&identity->operations_max);
+    s->is_further = is_further;
+    s->operations_max = wanted.slots = operations_of(identity, is_further);
     stream->message_max = WARPRSA_REMOTE_MESSAGE_MAX;
     if (!warprsa_upstream_ask(&host->upstream, &s->session, &handlers, &wanted,
                               why))
