@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Sockets that one network thread has accepted for another one. Whichever thread
- * wakes up first accepts; the connection is for the thread that has fewest, so
- * that the connections of a busy host are on different threads.
+ * Sockets that one network thread has accepted for another one. Whichever
+ * thread wakes up first accepts; the connection is for the thread that has
+ * fewest, so that the connections of a busy host are on different threads.
  */
 #ifndef WARPRSA_BATCHING_REMOTE_SERVER_HANDOVER_H
 #define WARPRSA_BATCHING_REMOTE_SERVER_HANDOVER_H
