@@ -417,14 +417,32 @@ void warprsa_connection_release(warprsa_connection *c, uint32_t slot)
     warprsa_id_pool_release(&c->free_slots, slot);
 }
 
-void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,
-                               uint32_t generation)
+void warprsa_connection_put(warprsa_connection *c, uint32_t slot,
+                            uint32_t generation)
 {
     c->shm.slot[slot].request.generation = generation;
     atomic_store_explicit(&c->slot[slot].word, word_of(generation, SUBMITTED),
                           memory_order_release);
     warprsa_ring_put(&c->ring, slot);
+}
+
+void warprsa_connection_announce(warprsa_connection *c)
+{
     notify(c, WARPRSA_NOTIFY_RING);
+}
+
+void warprsa_connection_submit(warprsa_connection *c, uint32_t slot,
+                               uint32_t generation)
+{
+    warprsa_connection_put(c, slot, generation);
+    warprsa_connection_announce(c);
+}
+
+bool warprsa_connection_is_answered(const warprsa_connection *c,
+                                    warprsa_ticket ticket)
+{
+    return atomic_load_explicit(&c->shm.slot[ticket.slot].answered,
+                                memory_order_acquire) == ticket.generation;
 }
 
 /* Takes the output of a use. False: it is longer than its caller can take. */

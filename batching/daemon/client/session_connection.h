@@ -169,6 +169,16 @@ void warprsa_connection_release(warprsa_connection *connection, uint32_t slot);
 void warprsa_connection_submit(warprsa_connection *connection, uint32_t slot,
                                uint32_t generation);
 
+/* The same in two steps: put() for each of several requests, and announce() for
+ * all of them, by one system call at most. */
+void warprsa_connection_put(warprsa_connection *connection, uint32_t slot,
+                            uint32_t generation);
+void warprsa_connection_announce(warprsa_connection *connection);
+
+/* Whether poll() would find an answer now. It only reads a word. */
+bool warprsa_connection_is_answered(const warprsa_connection *connection,
+                                    warprsa_ticket ticket);
+
 /*
  * Looks once whether a request is answered.
  *

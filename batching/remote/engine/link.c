@@ -33,6 +33,7 @@ struct warprsa_link {
     warprsa_http2 *http2;
     warprsa_http2_stream *stream; /* NULL once it has closed */
     warprsa_address address;
+    bool is_further; /* this process has another session with the host */
     warprsa_remote_welcome welcome;
     bool welcomed;
     char why[WARPRSA_TLS_WHY]; /* why the session has ended; empty: it hasn't */
@@ -53,7 +54,9 @@ static void connected(warprsa_http2 *http2)
     warprsa_link *link = http2->owner;
 
     link->stream = warprsa_http2_call(http2, link->address.host,
-                                      "/warprsa.v1.PrivateOperations/Operate");
+                                      link->is_further
+                                          ? WARPRSA_REMOTE_OPERATE_FURTHER_PATH
+                                          : WARPRSA_REMOTE_OPERATE_PATH);
     if (link->stream != NULL) {
         link->stream->owner = link;
         link->stream->message_max = WARPRSA_REMOTE_MESSAGE_MAX;
@@ -292,7 +295,7 @@ static bool connect_link(warprsa_link *link, warprsa_tls *tls)
 }
 
 warprsa_link *warprsa_link_open(warprsa_tls *tls,
-                                const warprsa_address *address,
+                                const warprsa_address *address, bool is_further,
                                 const warprsa_link_handlers *link_handlers,
                                 void *arg, warprsa_remote_welcome *welcome,
                                 char *why, size_t why_size)
@@ -305,6 +308,7 @@ warprsa_link *warprsa_link_open(warprsa_tls *tls,
     link->handlers = link_handlers;
     link->arg = arg;
     link->address = *address;
+    link->is_further = is_further;
     link->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (link->eventfd < 0 || pthread_mutex_init(&link->lock, NULL) != 0) {
         if (link->eventfd >= 0)

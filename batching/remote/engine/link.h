@@ -28,9 +28,11 @@ typedef struct warprsa_link_handlers {
 typedef struct warprsa_link warprsa_link;
 
 /* Connects and waits for the host's welcome, for some seconds at most beside
- * DNS. NULL with the reason in why. `tls` and `handlers` outlive the link. */
+ * DNS. `is_further`: this process has a session with the host, and this is one
+ * more for more work, which the host need not grant. NULL with the reason in
+ * why. `tls` and `handlers` outlive the link. */
 warprsa_link *warprsa_link_open(warprsa_tls *tls,
-                                const warprsa_address *address,
+                                const warprsa_address *address, bool is_further,
                                 const warprsa_link_handlers *handlers,
                                 void *arg, warprsa_remote_welcome *welcome,
                                 char *why, size_t why_size);

@@ -526,8 +526,8 @@ static warprsa_status connect_device(warprsa_device *device,
         return WARPRSA_NO_MEMORY;
     device->keys_max = most;
     device->link =
-        warprsa_link_open(&device->trust.tls, address, &link_handlers, device,
-                          &device->welcome, why, why_size);
+        warprsa_link_open(&device->trust.tls, address, false, &link_handlers,
+                          device, &device->welcome, why, why_size);
     /* Another thread may close the device, while this one goes on. */
     warprsa_tls_leave(&device->trust.tls);
     if (device->link == NULL)

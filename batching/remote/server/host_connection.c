@@ -27,8 +27,6 @@ typedef struct call {
     warprsa_health *health;
 } call;
 
-static const char operate_path[] = "/warprsa.v1.PrivateOperations/Operate";
-
 static warprsa_remote_connection *
 connection_of(const warprsa_http2_stream *stream)
 {
@@ -136,19 +134,41 @@ static void refuse(warprsa_http2_stream *stream, warprsa_grpc_status status,
     warprsa_http2_finish(stream, status, why);
 }
 
-static void begin_operate(warprsa_http2_stream *stream, call *serves)
+/* Counts one more session of an identity. False: it has too many. Half of the
+ * seats are for connections that are needed. */
+static bool begin_session(const warprsa_remote_connection *c, bool is_further)
+{
+    const warprsa_seats *seats = c->host->seats;
+
+    if (!is_further)
+        return warprsa_identity_begin_session(c->identity);
+    return atomic_load(&seats->taken) <= seats->most / 2 &&
+           warprsa_identity_begin_further(c->identity);
+}
+
+static void end_session(warprsa_identity *identity, bool is_further)
+{
+    if (is_further)
+        warprsa_identity_end_further(identity);
+    else
+        warprsa_identity_end_session(identity);
+}
+
+static void begin_operate(warprsa_http2_stream *stream, call *serves,
+                          bool is_further)
 {
     warprsa_remote_connection *c = connection_of(stream);
 
-    if (!warprsa_identity_begin_session(c->identity)) {
+    if (!begin_session(c, is_further)) {
         refuse(stream, WARPRSA_GRPC_RESOURCE_EXHAUSTED,
-               "the identity has too many sessions");
+               is_further ? "the identity has enough sessions"
+                          : "the identity has too many sessions");
         return;
     }
     serves->operate =
-        warprsa_operate_new(&c->host->operate, stream, c->identity);
+        warprsa_operate_new(&c->host->operate, stream, c->identity, is_further);
     if (serves->operate == NULL) {
-        warprsa_identity_end_session(c->identity);
+        end_session(c->identity, is_further);
         refuse(stream, WARPRSA_GRPC_RESOURCE_EXHAUSTED, "no memory");
         return;
     }
@@ -168,8 +188,10 @@ static void begin(warprsa_http2_stream *stream)
     } else if (c->identity == NULL || c->revoked) {
         refuse(stream, WARPRSA_GRPC_PERMISSION_DENIED,
                "the certificate names nobody who may connect");
-    } else if (strcmp(stream->path, operate_path) == 0) {
-        begin_operate(stream, serves);
+    } else if (strcmp(stream->path, WARPRSA_REMOTE_OPERATE_PATH) == 0) {
+        begin_operate(stream, serves, false);
+    } else if (strcmp(stream->path, WARPRSA_REMOTE_OPERATE_FURTHER_PATH) == 0) {
+        begin_operate(stream, serves, true);
     } else if (warprsa_health_is_path(stream->path, &watches)) {
         serves->health = calloc(1, sizeof(*serves->health));
         if (serves->health != NULL)
@@ -471,6 +493,7 @@ void warprsa_remote_connection_end_sessions(
 
     for (; s != NULL && host->closed_sessions > 0; s = next) {
         warprsa_identity *identity = s->identity;
+        const bool is_further = s->is_further;
 
         next = LIST_NEXT(s, link);
         if (s->stream != NULL)
@@ -478,7 +501,7 @@ void warprsa_remote_connection_end_sessions(
         host->closed_sessions--;
         LIST_REMOVE(s, link);
         warprsa_operate_free(s);
-        warprsa_identity_end_session(identity);
+        end_session(identity, is_further);
         warprsa_identities_release(host->identities, identity);
     }
 }

@@ -273,10 +273,17 @@ static bool increase(atomic_uint *number, unsigned max)
     return false;
 }
 
+/* How many further sessions an identity may have. */
+static unsigned further_max(warprsa_identity *identity)
+{
+    return atomic_load(&identity->sessions_max) / 2;
+}
+
 bool warprsa_identity_begin_connection(warprsa_identity *identity)
 {
     return increase(&identity->connections,
-                    atomic_load(&identity->sessions_max) + CONNECTIONS_MORE);
+                    atomic_load(&identity->sessions_max) +
+                        further_max(identity) + CONNECTIONS_MORE);
 }
 
 void warprsa_identity_end_connection(warprsa_identity *identity)
@@ -292,6 +299,16 @@ bool warprsa_identity_begin_session(warprsa_identity *identity)
 void warprsa_identity_end_session(warprsa_identity *identity)
 {
     atomic_fetch_sub(&identity->sessions, 1);
+}
+
+bool warprsa_identity_begin_further(warprsa_identity *identity)
+{
+    return increase(&identity->further, further_max(identity));
+}
+
+void warprsa_identity_end_further(warprsa_identity *identity)
+{
+    atomic_fetch_sub(&identity->further, 1);
 }
 
 /* The generic cell rate algorithm (ITU-T I.371). rate_ns is when the operations

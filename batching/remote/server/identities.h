@@ -29,6 +29,8 @@ enum {
     WARPRSA_IDENTITY_KEYS_MAX = 65536,
     WARPRSA_IDENTITY_OPERATIONS_MAX = 65536,
     WARPRSA_IDENTITY_RATE_MAX = 100000000,
+    /* Of an identity's operations, those of a further session: an eighth. */
+    WARPRSA_IDENTITY_FURTHER_PART = 8,
 };
 
 typedef struct warprsa_identity {
@@ -41,7 +43,7 @@ typedef struct warprsa_identity {
     _Atomic bool removed;
     atomic_uint sessions_max, keys_max, operations_max, rate_max;
     /* Its present use. */
-    atomic_uint connections, sessions, operations;
+    atomic_uint connections, sessions, further, operations;
     /* When the operations so far would be done at the identity's rate. */
     _Atomic uint64_t rate_ns;
     warprsa_log_budget log;
@@ -81,7 +83,7 @@ void warprsa_identities_release(warprsa_identities *table,
                                 warprsa_identity *identity);
 
 /* Counts one more connection. False: the identity has two more than it may have
- * sessions. Any thread. */
+ * sessions of both kinds. Any thread. */
 bool warprsa_identity_begin_connection(warprsa_identity *identity);
 void warprsa_identity_end_connection(warprsa_identity *identity);
 
@@ -89,6 +91,16 @@ void warprsa_identity_end_connection(warprsa_identity *identity);
  * thread. */
 bool warprsa_identity_begin_session(warprsa_identity *identity);
 void warprsa_identity_end_session(warprsa_identity *identity);
+
+/*
+ * The same of a further session: one that a client does not need, but that
+ * carries a part of its work. An identity may have half as many of these as
+ * sessions, beside them. So no client of the identity loses a session to them,
+ * and as each of them has an eighth of the operations, they add a sixteenth to
+ * the memory of the sessions. Operations of all are counted together.
+ */
+bool warprsa_identity_begin_further(warprsa_identity *identity);
+void warprsa_identity_end_further(warprsa_identity *identity);
 
 /* Counts one more operation, at this time. False: too many at once, or too
  * fast. Any thread. */

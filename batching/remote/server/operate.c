@@ -241,20 +241,22 @@ static const char *serve_all(warprsa_operate *s,
                              const warprsa_remote_request *request)
 {
     const uint64_t now_ns = warprsa_clock_ns();
+    bool done = true;
 
-    for (size_t i = 0; i < request->count; i++) {
+    for (size_t i = 0; i < request->count && done; i++) {
         const warprsa_remote_operation *o = &request->operation[i];
         warprsa_remote_status status = serve(s, o, now_ns);
-        warprsa_remote_result *result;
+        warprsa_remote_result *result = NULL;
 
         if (status == WARPRSA_REMOTE_OK)
             continue;
         result = next_result(s);
-        if (result == NULL)
-            return "no memory";
-        *result = (warprsa_remote_result){.id = o->id, .status = status};
+        done = result != NULL;
+        if (done)
+            *result = (warprsa_remote_result){.id = o->id, .status = status};
     }
-    return write_results(s) ? NULL : "no memory";
+    warprsa_upstream_announce(&s->session);
+    return done && write_results(s) ? NULL : "no memory";
 }
 
 /* Whether a message can be served now: there is a session, and room for a
@@ -413,13 +415,17 @@ static bool collect(warprsa_operate *s, unsigned i)
     return true;
 }
 
-/* Sends the available results in as few messages as possible. */
-static void send_results(warprsa_operate *s)
+/* Sends the available results in as few messages as possible. `all`: also of
+ * operations that have waited for too long; otherwise those without an answer
+ * cost no more than a look, as there may be thousands. */
+static void send_results(warprsa_operate *s, bool all)
 {
     bool done = true;
 
     for (unsigned i = 0; done && i < s->in_flight;) {
-        if (!collect(s, i))
+        if ((!all && !warprsa_upstream_is_answered(&s->session,
+                                                   s->pending[i].ticket)) ||
+            !collect(s, i))
             i++;
         else if (s->host->results.count == WARPRSA_REMOTE_BATCH_MAX)
             done = write_results(s);
@@ -468,7 +474,7 @@ static void opened(warprsa_upstream_session *session)
 
 static void answered(warprsa_upstream_session *session)
 {
-    send_results(owner_of(session));
+    send_results(owner_of(session), false);
 }
 
 static void lost(warprsa_upstream_session *session, const char *why)
@@ -480,6 +486,16 @@ static void lost(warprsa_upstream_session *session, const char *why)
     s->host->written(s);
 }
 
+/* How many operations a session may have under way, if there is memory. */
+static uint32_t operations_of(warprsa_identity *identity, bool is_further)
+{
+    const uint32_t all = atomic_load(&identity->operations_max);
+
+    if (!is_further || all < WARPRSA_IDENTITY_FURTHER_PART)
+        return all;
+    return all / WARPRSA_IDENTITY_FURTHER_PART;
+}
+
 static const warprsa_upstream_handlers handlers = {
     .opened = opened,
     .answered = answered,
@@ -488,7 +504,8 @@ static const warprsa_upstream_handlers handlers = {
 
 warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
                                      warprsa_http2_stream *stream,
-                                     warprsa_identity *identity)
+                                     warprsa_identity *identity,
+                                     bool is_further)
 {
     warprsa_operate *s = calloc(1, sizeof(*s));
     warprsa_message wanted = {.identity = identity->number, .uses = 1};
@@ -504,7 +521,8 @@ warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
     s->identity = identity;
     STAILQ_INIT(&s->held);
     s->keys_max = wanted.keys = atomic_load(&identity->keys_max);
-    s->operations_max = wanted.slots = atomic_load(&identity->operations_max);
+    s->is_further = is_further;
+    s->operations_max = wanted.slots = operations_of(identity, is_further);
     stream->message_max = WARPRSA_REMOTE_MESSAGE_MAX;
     if (!warprsa_upstream_ask(&host->upstream, &s->session, &handlers, &wanted,
                               why))
@@ -540,7 +558,7 @@ void warprsa_operate_tick(warprsa_operate *s)
     if (!STAILQ_EMPTY(&s->held))
         resume(s);
     if (s->in_flight > 0)
-        send_results(s);
+        send_results(s, true);
     else
         s->host->written(s);
 }

@@ -73,6 +73,7 @@ typedef struct warprsa_operate {
     warprsa_identity *identity;
     warprsa_upstream_session session;
     uint32_t keys_max, operations_max;
+    bool is_further; /* as in identities.h */
     warprsa_operate_key *keys;
     warprsa_operate_pending *pending; /* the first `in_flight` are under way */
     STAILQ_HEAD(, warprsa_operate_held) held;
@@ -82,12 +83,13 @@ typedef struct warprsa_operate {
     uint64_t operations;
 } warprsa_operate;
 
-/* Begins a session on a stream: asks warprsad for a session and then welcomes
- * the client, or ends the stream. The identity outlives the session. NULL: no
- * memory. */
+/* Begins a session on a stream, maybe a further one of its identity: asks
+ * warprsad for a session and then welcomes the client, or ends the stream. The
+ * identity outlives the session. NULL: no memory. */
 warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
                                      warprsa_http2_stream *stream,
-                                     warprsa_identity *identity);
+                                     warprsa_identity *identity,
+                                     bool is_further);
 
 /* Frees a session whose stream has closed, after the events of this round. */
 void warprsa_operate_free(warprsa_operate *session);

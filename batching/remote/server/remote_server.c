@@ -17,6 +17,7 @@
 #include "batching/base/clock.h"
 #include "batching/base/container_of.h"
 #include "batching/daemon/process/process_limits.h"
+#include "batching/remote/server/handover.h"
 #include "batching/remote/server/host_connection.h"
 #include "batching/remote/wire/address.h"
 
@@ -41,7 +42,9 @@ typedef struct network_thread {
     int eventfd;
     warprsa_event_source wake_source, listen_source;
     LIST_HEAD(, warprsa_remote_connection) connections;
-    bool listens; /* the listening socket is watched */
+    atomic_uint count;         /* of these, and of those handed over to it */
+    warprsa_handover handover; /* what others have accepted for it */
+    bool listens;              /* the listening socket is watched */
     uint64_t ticked_ns;
 } network_thread;
 
@@ -58,7 +61,7 @@ struct warprsa_remote_server {
     /* The first thread's: why warprsad cannot be used, as last logged. */
     char told[WARPRSA_UPSTREAM_WHY];
     warprsa_log_budget strangers_log;
-    unsigned started; /* threads */
+    unsigned made, started; /* threads */
     network_thread *threads;
 };
 
@@ -81,16 +84,6 @@ static void wake(network_thread *t)
     /* This fails only if the counter is at its maximum, and then the thread is
      * awake. */
     (void)!write(t->eventfd, &one, sizeof(one));
-}
-
-static void woken(warprsa_event_source *source)
-{
-    network_thread *t =
-        WARPRSA_CONTAINER_OF(source, network_thread, wake_source);
-    uint64_t count;
-
-    while (read(t->eventfd, &count, sizeof(count)) < 0 && errno == EINTR)
-        ;
 }
 
 static void describe_peer(const struct sockaddr_storage *from,
@@ -137,19 +130,50 @@ static void stop_accepting(network_thread *t, const char *why)
     log_line(&t->host, line);
 }
 
-/* Takes a socket that was accepted. */
-static void add_connection(network_thread *t, int socket,
-                           const struct sockaddr_storage *from)
+/* Takes a socket that was accepted for this thread, which counts it. */
+static void add_connection(network_thread *t, const warprsa_accepted *accepted)
 {
     warprsa_remote_connection *c;
     char peer[WARPRSA_PEER_TEXT];
 
-    describe_peer(from, peer);
-    warprsa_address_no_delay(socket);
-    c = warprsa_remote_connection_new(&t->host, socket,
-                                      (const struct sockaddr *)from, peer);
+    describe_peer(&accepted->from, peer);
+    warprsa_address_no_delay(accepted->socket);
+    c = warprsa_remote_connection_new(&t->host, accepted->socket,
+                                      (const struct sockaddr *)&accepted->from,
+                                      peer);
     if (c != NULL)
         LIST_INSERT_HEAD(&t->connections, c, link);
+    else
+        atomic_fetch_sub(&t->count, 1);
+}
+
+/* The thread with fewest connections; this one, if none has fewer. */
+static network_thread *least_busy(network_thread *t)
+{
+    network_thread *least = t;
+
+    for (unsigned i = 0; i < t->server->config.threads; i++)
+        if (atomic_load(&t->server->threads[i].count) <
+            atomic_load(&least->count))
+            least = &t->server->threads[i];
+    return least;
+}
+
+/* Gives an accepted socket to the thread that is to have it. */
+static void assign(network_thread *t, const warprsa_accepted *accepted)
+{
+    network_thread *to = least_busy(t);
+
+    atomic_fetch_add(&to->count, 1);
+    if (to != t && warprsa_handover_put(&to->handover, accepted)) {
+        wake(to);
+        return;
+    }
+    if (to != t) {
+        atomic_fetch_sub(&to->count, 1);
+        atomic_fetch_add(&t->count, 1);
+    }
+    add_connection(t, accepted);
 }
 
 static void accept_some(warprsa_event_source *source)
@@ -158,18 +182,44 @@ static void accept_some(warprsa_event_source *source)
         WARPRSA_CONTAINER_OF(source, network_thread, listen_source);
 
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-        struct sockaddr_storage from;
-        socklen_t size = sizeof(from);
-        int socket = accept4(t->server->listener, (struct sockaddr *)&from,
-                             &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        warprsa_accepted accepted;
+        socklen_t size = sizeof(accepted.from);
 
-        if (socket < 0) {
+        accepted.socket =
+            accept4(t->server->listener, (struct sockaddr *)&accepted.from,
+                    &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (accepted.socket < 0) {
             if (warprsa_process_lacks_room(errno))
                 stop_accepting(t, strerror(errno));
             return;
         }
-        add_connection(t, socket, &from);
+        assign(t, &accepted);
     }
+}
+
+/* Takes what other threads have accepted for this one, as many at once as it
+ * accepts itself. */
+static void take_handed_over(network_thread *t)
+{
+    warprsa_accepted accepted;
+
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        if (!warprsa_handover_take(&t->handover, &accepted))
+            return;
+        add_connection(t, &accepted);
+    }
+    wake(t); /* there may be more */
+}
+
+static void woken(warprsa_event_source *source)
+{
+    network_thread *t =
+        WARPRSA_CONTAINER_OF(source, network_thread, wake_source);
+    uint64_t count;
+
+    while (read(t->eventfd, &count, sizeof(count)) < 0 && errno == EINTR)
+        ;
+    take_handed_over(t);
 }
 
 /* Serves the held messages of sessions that wait for room at warprsad. */
@@ -245,6 +295,7 @@ static void look_after(network_thread *t)
             continue;
         LIST_REMOVE(c, link);
         warprsa_remote_connection_free(c);
+        atomic_fetch_sub(&t->count, 1);
     }
     warprsa_remote_connection_end_sessions(&t->host);
 }
@@ -328,6 +379,7 @@ static bool init_thread(warprsa_remote_server *server, network_thread *t)
     warprsa_strangers_init(&t->host.strangers);
     LIST_INIT(&t->host.sessions);
     LIST_INIT(&t->connections);
+    warprsa_handover_init(&t->handover);
     t->wake_source.ready = woken;
     t->listen_source.ready = accept_some;
     t->host.epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -348,28 +400,28 @@ static void free_thread(network_thread *t)
         close(t->host.epoll);
     if (t->eventfd >= 0)
         close(t->eventfd);
+    warprsa_handover_free(&t->handover);
 }
 
+/* A thread that runs may hand sockets over to any other one, so all of them are
+ * made before. */
 static bool start_threads(warprsa_remote_server *server)
 {
     const unsigned wanted = server->config.threads;
+    bool done = true;
 
     server->threads = aligned_alloc(_Alignof(network_thread),
                                     wanted * sizeof(network_thread));
     if (server->threads == NULL)
         return false;
     memset(server->threads, 0, wanted * sizeof(network_thread));
-    for (unsigned i = 0; i < wanted; i++) {
-        network_thread *t = &server->threads[i];
-
-        if (!init_thread(server, t) ||
-            pthread_create(&t->thread, NULL, run_thread, t) != 0) {
-            free_thread(t);
-            return false;
-        }
-        server->started++;
-    }
-    return true;
+    for (; done && server->made < wanted; server->made++)
+        done = init_thread(server, &server->threads[server->made]);
+    for (; done && server->started < wanted; server->started += done)
+        done =
+            pthread_create(&server->threads[server->started].thread, NULL,
+                           run_thread, &server->threads[server->started]) == 0;
+    return done;
 }
 
 static bool listen_there(warprsa_remote_server *server, char *why,
@@ -454,10 +506,10 @@ void warprsa_remote_server_stop(warprsa_remote_server *server)
     atomic_store(&server->draining, true);
     for (unsigned i = 0; i < server->started; i++)
         wake(&server->threads[i]);
-    for (unsigned i = 0; i < server->started; i++) {
+    for (unsigned i = 0; i < server->started; i++)
         pthread_join(server->threads[i].thread, NULL);
+    for (unsigned i = 0; i < server->made; i++)
         free_thread(&server->threads[i]);
-    }
     free(server->threads);
     if (server->listener >= 0)
         close(server->listener);

@@ -21,6 +21,7 @@ enum {
     SILENT_MS = 3000,  /* without a heartbeat: warprsad hangs */
     NOTIFIER = 1,      /* the number of a session's one notifier */
     DRAIN_BYTES = 512, /* of a notifier, a byte for up to 32 answers */
+    ANNOUNCED = 32,    /* requests that warprsad is told of at once */
 };
 
 static void lose(warprsa_upstream_session *s, const char *why)
@@ -427,6 +428,22 @@ static bool begin_request(warprsa_upstream_session *s, uint32_t key,
     return true;
 }
 
+void warprsa_upstream_announce(warprsa_upstream_session *s)
+{
+    if (s->unannounced > 0)
+        warprsa_connection_announce(s->connection);
+    s->unannounced = 0;
+}
+
+/* warprsad begins with the first requests of a long message while the others
+ * are read. */
+static void put(warprsa_upstream_session *s, const warprsa_ticket *ticket)
+{
+    warprsa_connection_put(s->connection, ticket->slot, ticket->generation);
+    if (++s->unannounced == ANNOUNCED)
+        warprsa_upstream_announce(s);
+}
+
 bool warprsa_upstream_submit(warprsa_upstream_session *s, uint32_t key,
                              const uint8_t *input, uint32_t bytes,
                              uint64_t now_ns, warprsa_ticket *ticket)
@@ -441,7 +458,7 @@ bool warprsa_upstream_submit(warprsa_upstream_session *s, uint32_t key,
     request = &c->shm.slot[ticket->slot].request;
     request->bytes = bytes;
     memcpy(request->number, input, bytes);
-    warprsa_connection_submit(c, ticket->slot, ticket->generation);
+    put(s, ticket);
     return true;
 }
 
@@ -463,8 +480,14 @@ bool warprsa_upstream_submit_use(warprsa_upstream_session *s, uint32_t key,
     to->header = *use;
     if (use->input_bytes > 0)
         memcpy(to->number, input, use->input_bytes);
-    warprsa_connection_submit(c, ticket->slot, ticket->generation);
+    put(s, ticket);
     return true;
+}
+
+bool warprsa_upstream_is_answered(const warprsa_upstream_session *s,
+                                  warprsa_ticket ticket)
+{
+    return warprsa_connection_is_answered(s->connection, ticket);
 }
 
 warprsa_answer warprsa_upstream_collect(warprsa_upstream_session *s,

@@ -47,6 +47,7 @@ typedef struct warprsa_upstream_session {
     warprsa_event_source socket_source, notifier_source;
     bool is_open;
     uint32_t generations; /* of requests so far */
+    unsigned unannounced; /* of these */
     uint32_t deadline_ms; /* within which a request is answered */
 } warprsa_upstream_session;
 
@@ -112,8 +113,8 @@ void warprsa_upstream_name_key(
 void warprsa_upstream_free_key(warprsa_upstream_session *session,
                                uint32_t number);
 
-/* Submits an input of `bytes` bytes, below the key's modulus. False: no slot is
- * free now. */
+/* Submits an input of `bytes` bytes, below the key's modulus; warprsad may look
+ * at it only after announce(). False: no slot is free now. */
 bool warprsa_upstream_submit(warprsa_upstream_session *session, uint32_t key,
                              const uint8_t *input, uint32_t bytes,
                              uint64_t now_ns, warprsa_ticket *ticket);
@@ -124,6 +125,14 @@ bool warprsa_upstream_submit_use(warprsa_upstream_session *session,
                                  uint32_t key, const warprsa_key_use *use,
                                  const uint8_t *input, uint64_t now_ns,
                                  warprsa_ticket *ticket);
+
+/* Has warprsad look at what was submitted. */
+void warprsa_upstream_announce(warprsa_upstream_session *session);
+
+/* Whether a request is answered. Of one that is not, only collect() sees that
+ * it has waited for too long. */
+bool warprsa_upstream_is_answered(const warprsa_upstream_session *session,
+                                  warprsa_ticket ticket);
 
 /* The answer to a request: DONE with the output, PENDING, or REFUSED; *how says
  * more. `output` has room for a modulus, of a use for

@@ -9,8 +9,8 @@
 
 #include "batching/base/clock.h"
 #include "batching/base/create_thread.h"
+#include "batching/remote/uses/use_connection.h"
 #include "batching/remote/uses/use_host.h"
-#include "batching/remote/uses/use_host_state.h"
 
 enum {
     TICK_MS = 50, /* while there are uses; so late may they be late */
@@ -38,7 +38,7 @@ static size_t take_ended(warprsa_use_task *tasks[LATE_AT_ONCE], uint64_t now_ns)
     for (; use != NULL && use->deadline_ns <= now_ns && count < LATE_AT_ONCE;
          use = next) {
         next = TAILQ_NEXT(use, all);
-        if (use->is_judged)
+        if (use->is_held)
             continue;
         TAILQ_REMOVE(&core->all, use, all);
         tasks[count] = use->task;

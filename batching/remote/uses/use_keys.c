@@ -135,13 +135,14 @@ void warprsa_use_keys_release(warprsa_use_keys *keys, warprsa_use_key *key)
     free(key);
 }
 
-void warprsa_use_keys_forget(warprsa_use_keys *keys, unsigned place)
+void warprsa_use_keys_forget(warprsa_use_keys *keys, uint32_t connection,
+                             uint32_t place)
 {
     warprsa_use_key *key = NULL;
 
     for (unsigned i = 0; i < WARPRSA_USE_KEY_BUCKETS; i++)
         LIST_FOREACH (key, &keys->buckets[i], bucket) {
-            key->told &= ~(UINT32_C(1) << place);
-            atomic_fetch_and(&key->lacks, ~(UINT32_C(1) << place));
+            key->told &= ~connection;
+            atomic_fetch_and(&key->lacks, ~place);
         }
 }

@@ -26,10 +26,11 @@ enum {
 typedef struct warprsa_use_key {
     warprsa_vault_key *key; /* a reference */
     uint32_t number;        /* in every session */
-    uint32_t told;          /* a bit for each place whose host knows it */
-    _Atomic uint32_t lacks; /* the same: has said that it has no such key; read
-                               and written without the lock, too */
-    unsigned uses;          /* that have no answer of a host */
+    uint32_t told; /* a bit for each connection by which a host knows it */
+    /* A bit for each place whose host has said that it has no such key; read
+     * and written without the lock, too. */
+    _Atomic uint32_t lacks;
+    unsigned uses; /* that have no answer of a host */
     /* What raises signatures to e, eight at a time where the CPU can. NULL:
      * libcrypto does. */
     warprsa_verify *verify;
@@ -63,8 +64,9 @@ void warprsa_use_keys_release(warprsa_use_keys *keys, warprsa_use_key *key);
 warprsa_use_key *warprsa_use_keys_number(const warprsa_use_keys *keys,
                                          uint32_t number);
 
-/* The host in a place is another one, or a new session with it: it knows no
- * keys. */
-void warprsa_use_keys_forget(warprsa_use_keys *keys, unsigned place);
+/* There is a new session with a host, which knows no keys by this connection;
+ * and has said nothing of them in the place of a bit. The bits may be 0. */
+void warprsa_use_keys_forget(warprsa_use_keys *keys, uint32_t connection,
+                             uint32_t place);
 
 #endif

@@ -45,9 +45,9 @@ typedef struct warprsa_remote_use {
     TAILQ_ENTRY(warprsa_remote_use) link;
     bool is_sent; /* a host has it, under this number */
     uint32_t id;
-    /* A reading thread looks at its answer, and ends it or lets it wait again:
-     * nobody else does meanwhile. */
-    bool is_judged;
+    /* A thread writes its message; or looks at its answer, and ends it or lets
+     * it wait again. Nobody else does meanwhile. */
+    bool is_held;
 } warprsa_remote_use;
 
 TAILQ_HEAD(warprsa_remote_use_list, warprsa_remote_use);

@@ -38,6 +38,11 @@ enum {
         WARPRSA_REMOTE_BATCH_MAX * WARPRSA_REMOTE_USE_MAX + 64,
 };
 
+/* The calls of warprsa.proto. */
+#define WARPRSA_REMOTE_OPERATE_PATH "/warprsa.v1.PrivateOperations/Operate"
+#define WARPRSA_REMOTE_OPERATE_FURTHER_PATH                                    \
+    "/warprsa.v1.PrivateOperations/OperateFurther"
+
 /* As in warprsa.proto. */
 typedef enum warprsa_remote_status {
     WARPRSA_REMOTE_OK,

@@ -155,7 +155,7 @@ warprsa_status warprsa_known_answer_run(const warprsa_engine *engine,
 }
 
 warprsa_link *warprsa_link_open(warprsa_tls *tls,
-                                const warprsa_address *address,
+                                const warprsa_address *address, bool is_further,
                                 const warprsa_link_handlers *handlers,
                                 void *arg, warprsa_remote_welcome *welcome,
                                 char *why, size_t why_size)

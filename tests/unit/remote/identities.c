@@ -165,6 +165,45 @@ TEST(no_file)
     warprsa_identities_free(&table);
 }
 
+/* Further sessions are half as many as sessions, take none of their places, and
+ * share the limits of operations with them. */
+TEST(further)
+{
+    const uint64_t now = 1000 * WARPRSA_NS_PER_SEC;
+    warprsa_identities table;
+    warprsa_identity *one;
+
+    assert_true(warprsa_identities_init(&table));
+    assert_true(read_text(&table, "dns:a sessions=1\n"
+                                  "dns:b sessions=4 operations=3 rate=10\n"));
+    one = warprsa_identities_find(&table, "dns:a");
+    assert_false(warprsa_identity_begin_further(one));
+    warprsa_identities_release(&table, one);
+    one = warprsa_identities_find(&table, "dns:b");
+    assert_true(warprsa_identity_begin_further(one));
+    assert_true(warprsa_identity_begin_further(one));
+    assert_false(warprsa_identity_begin_further(one));
+    for (unsigned i = 0; i < 4; i++)
+        assert_true(warprsa_identity_begin_session(one));
+    assert_false(warprsa_identity_begin_session(one));
+    for (unsigned i = 0; i < 4 + 2 + 2; i++)
+        assert_true(warprsa_identity_begin_connection(one));
+    assert_false(warprsa_identity_begin_connection(one));
+    warprsa_identity_end_further(one);
+    assert_false(warprsa_identity_begin_session(one));
+    assert_true(warprsa_identity_begin_further(one));
+    /* The rate allows two at once, the number three. */
+    assert_true(warprsa_identity_begin_operation(one, now));
+    assert_true(warprsa_identity_begin_operation(one, now));
+    assert_false(warprsa_identity_begin_operation(one, now));
+    assert_true(
+        warprsa_identity_begin_operation(one, now + WARPRSA_NS_PER_SEC));
+    assert_false(
+        warprsa_identity_begin_operation(one, now + WARPRSA_NS_PER_SEC));
+    warprsa_identities_release(&table, one);
+    warprsa_identities_free(&table);
+}
+
 TEST(limits)
 {
     const uint64_t now = 1000 * WARPRSA_NS_PER_SEC;

@@ -326,7 +326,7 @@ TEST_IN(a_daemon_that_is_new_before_it_is_missed, begin, end)
 TEST_IN(a_lost_call_closes_the_next, begin, end)
 {
     warprsa_operate *other =
-        warprsa_operate_new(&fake_host, &fake_stream, &fake_identity);
+        warprsa_operate_new(&fake_host, &fake_stream, &fake_identity, false);
 
     assert_non_null(other);
     seen.closes = other;

@@ -56,8 +56,17 @@ void warprsa_tls_leave(warprsa_tls *tls)
 {
 }
 
+/* Where a session beside the first has its link; NULL: a free place. */
+static warprsa_link **place_of(struct fake_host *host, const warprsa_link *link)
+{
+    for (unsigned i = 0; i < (link != NULL ? FURTHER : host->further_max); i++)
+        if (host->further[i] == link)
+            return &host->further[i];
+    return NULL;
+}
+
 warprsa_link *warprsa_link_open(warprsa_tls *tls,
-                                const warprsa_address *address,
+                                const warprsa_address *address, bool is_further,
                                 const warprsa_link_handlers *handlers,
                                 void *arg, warprsa_remote_welcome *welcome,
                                 char *why, size_t why_size)
@@ -69,14 +78,18 @@ warprsa_link *warprsa_link_open(warprsa_tls *tls,
     assert_in_range(number, 1, HOSTS);
     snprintf(why, why_size, "away");
     pthread_mutex_lock(&fake.lock);
-    if (!host->away && (link = calloc(1, sizeof(*link))) != NULL) {
+    host->further_asked += is_further;
+    if (!host->away && (!is_further || place_of(host, NULL) != NULL)) {
+        link = calloc(1, sizeof(*link));
+        assert_non_null(link);
         *link = (warprsa_link){number, handlers, arg};
-        *welcome = (warprsa_remote_welcome){.keys_max = host->keys_max,
-                                            .operations_max = host->room,
-                                            .batch_max = 256};
-        host->link = link;
+        *welcome = (warprsa_remote_welcome){
+            .keys_max = host->keys_max,
+            .operations_max = is_further ? host->further_room : host->room,
+            .batch_max = 256};
+        *(is_further ? place_of(host, NULL) : &host->link) = link;
         host->opened++;
-        host->count = 0;
+        host->count = is_further ? host->count : 0;
     }
     pthread_mutex_unlock(&fake.lock);
     return link;
@@ -84,11 +97,16 @@ warprsa_link *warprsa_link_open(warprsa_tls *tls,
 
 void warprsa_link_close(warprsa_link *link)
 {
+    struct fake_host *host = &fake.hosts[link->host];
+
     pthread_mutex_lock(&reading);
     pthread_mutex_unlock(&reading);
     pthread_mutex_lock(&fake.lock);
-    fake.hosts[link->host].link = NULL;
-    fake.hosts[link->host].closed++;
+    if (host->link == link)
+        host->link = NULL;
+    else
+        *place_of(host, link) = NULL;
+    host->closed++;
     pthread_mutex_unlock(&fake.lock);
     free(link);
 }
@@ -100,7 +118,7 @@ uint8_t *warprsa_link_begin(warprsa_link *link, size_t room)
     return fake.buffer;
 }
 
-static void take_uses(struct fake_host *host)
+static void take_uses(struct fake_host *host, warprsa_link *link)
 {
     const warprsa_remote_request *request = &fake.request;
 
@@ -113,7 +131,7 @@ static void take_uses(struct fake_host *host)
 
         assert_in_range(host->count, 1, SENT_MAX);
         assert_non_null(o->use);
-        *sent = (sent_use){.id = o->id, .use = *o->use};
+        *sent = (sent_use){.link = link, .id = o->id, .use = *o->use};
         memcpy(sent->input, o->input, o->bytes);
     }
 }
@@ -127,7 +145,7 @@ void warprsa_link_end(warprsa_link *link, size_t size)
                                             size - WARPRSA_REMOTE_PREFIX,
                                             &fake.request));
     if (fake.request.kind == WARPRSA_REMOTE_OPERATIONS)
-        take_uses(host);
+        take_uses(host, link);
     else if (fake.request.kind == WARPRSA_REMOTE_UNLOAD_KEY)
         host->unloaded++;
     else
@@ -392,11 +410,14 @@ void expect_session(unsigned host)
  * */
 void respond(unsigned number, const warprsa_remote_response *response)
 {
-    warprsa_link *link = NULL;
+    respond_by(fake.hosts[number].link, response);
+}
+
+void respond_by(warprsa_link *link, const warprsa_remote_response *response)
+{
     const char *wrong = NULL;
 
     pthread_mutex_lock(&reading);
-    link = fake.hosts[number].link;
     wrong = link->handlers->response(link->arg, response);
     if (wrong != NULL)
         link->handlers->lost(link->arg, wrong);
@@ -439,7 +460,7 @@ void answer(unsigned number, unsigned i, warprsa_remote_status status,
                                                  .bytes = bytes,
                                                  .output = output,
                                                  .denial = denial};
-    respond(number, &response);
+    respond_by(sent.link, &response);
 }
 
 void compute_right(unsigned number, unsigned i, uint8_t right[BYTES])
@@ -467,14 +488,24 @@ void answer_status(unsigned number, unsigned i, warprsa_remote_status status)
     answer(number, i, status, NULL, 0, WARPRSA_ALLOWED);
 }
 
-void lose(unsigned number)
+static void lose_link(warprsa_link *const *place)
 {
-    warprsa_link *link = NULL;
+    const warprsa_link *link = NULL;
 
     pthread_mutex_lock(&reading);
-    link = fake.hosts[number].link;
+    link = *place;
     link->handlers->lost(link->arg, "it was killed");
     pthread_mutex_unlock(&reading);
+}
+
+void lose(unsigned number)
+{
+    lose_link(&fake.hosts[number].link);
+}
+
+void lose_further(unsigned number, unsigned i)
+{
+    lose_link(&fake.hosts[number].further[i]);
 }
 
 /* Host 1 alone is there, and then it is not. */

@@ -19,12 +19,14 @@
 
 enum {
     HOSTS = 2,
+    FURTHER = 8,
     BYTES = 128, /* of the modulus */
     TASKS = 8192,
-    SENT_MAX = 2 * TASKS, /* in a session */
+    SENT_MAX = 2 * TASKS, /* in a first session and those beside it */
 };
 
 typedef struct sent_use {
+    warprsa_link *link; /* by which the host has got it */
     uint32_t id;
     warprsa_key_use use;
     uint8_t input[BYTES];
@@ -35,7 +37,11 @@ struct played {
     struct fake_host {
         bool away;
         uint32_t room, keys_max;
-        warprsa_link *link;
+        warprsa_link *link; /* the first session's */
+        /* Sessions beside it: how many the host grants, with this room each;
+         * and the links of those that are there. */
+        unsigned further_max, further_room, further_asked;
+        warprsa_link *further[FURTHER];
         unsigned opened, closed, keys, messages, unloaded;
         size_t largest; /* message, in uses */
         uint8_t spki_sha256[WARPRSA_KEY_SPKI_BYTES];
@@ -100,6 +106,7 @@ void expect_session(unsigned host);
 /* The link's thread gives a response, and ends if something is wrong with it.
  * */
 void respond(unsigned number, const warprsa_remote_response *response);
+void respond_by(warprsa_link *link, const warprsa_remote_response *response);
 
 /* The host answers its i-th use with this, or, of OK without an output, with
  * what is right. */
@@ -111,8 +118,10 @@ void answer_right(unsigned number, unsigned i);
 void compute_right(unsigned number, unsigned i, uint8_t right[BYTES]);
 void answer_status(unsigned number, unsigned i, warprsa_remote_status status);
 
-/* The link of a host is lost; whether the next ones fail. */
+/* The link of a host is lost, or of a session beside the first; whether the
+ * next ones fail. */
 void lose(unsigned number);
+void lose_further(unsigned number, unsigned i);
 void set_away(unsigned number, bool away);
 
 #endif

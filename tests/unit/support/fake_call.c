@@ -102,7 +102,8 @@ warprsa_operate *fake_call_begin(void)
     warprsa_operate *session;
 
     memset(&fake_call, 0, sizeof(fake_call));
-    session = warprsa_operate_new(&fake_host, &fake_stream, &fake_identity);
+    session =
+        warprsa_operate_new(&fake_host, &fake_stream, &fake_identity, false);
     assert_non_null(session);
     return session;
 }

@@ -1,0 +1,290 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Several connections to a GPU host, with hosts that are played here: how many
+ * there are, what they may have together, and what becomes of uses when one is
+ * lost, hangs or lies.
+ */
+#include "tests/unit/remote/played_hosts.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "batching/base/clock.h"
+#include "batching/remote/uses/use_connection.h"
+
+enum {
+    ROOM = 6000,
+    FURTHER_ROOM = 2000,
+    MANY = 4000, /* uses: enough for all connections */
+    CONNECTIONS = WARPRSA_USE_CONNECTIONS,
+};
+
+static const unsigned patient_ms = 20000;
+
+static int begin_many(void **state)
+{
+    const int result = begin(state);
+
+    for (unsigned i = 1; i <= HOSTS; i++) {
+        fake.hosts[i].room = ROOM;
+        fake.hosts[i].further_room = FURTHER_ROOM;
+        fake.hosts[i].further_max = FURTHER;
+    }
+    return result;
+}
+
+static unsigned links_of(unsigned number)
+{
+    const struct fake_host *host = &fake.hosts[number];
+    unsigned count = 0;
+
+    pthread_mutex_lock(&fake.lock);
+    count = host->link != NULL;
+    for (unsigned i = 0; i < FURTHER; i++)
+        count += host->further[i] != NULL;
+    pthread_mutex_unlock(&fake.lock);
+    return count;
+}
+
+static bool has_all(const void *arg)
+{
+    return links_of(*(const unsigned *)arg) == CONNECTIONS;
+}
+
+/* How many of a host's uses have come by a link, from the i-th on. */
+static unsigned sent_by(unsigned number, const warprsa_link *link,
+                        unsigned first)
+{
+    const struct fake_host *host = &fake.hosts[number];
+    unsigned count = 0;
+
+    pthread_mutex_lock(&fake.lock);
+    for (unsigned i = first; i < host->count; i++)
+        count += host->sent[i].link == link;
+    pthread_mutex_unlock(&fake.lock);
+    return count;
+}
+
+static void ask_many(unsigned first, unsigned count)
+{
+    for (unsigned i = first; i < first + count; i++)
+        ask(i, 7, &sign_pss);
+}
+
+/* A use is denied, which takes no time. */
+static void deny(unsigned number, unsigned i)
+{
+    answer(number, i, WARPRSA_REMOTE_DENIED, NULL, 0, WARPRSA_DENIED_DIGEST);
+}
+
+/* Host 1 alone is there, and has MANY uses by all connections, from the
+ * MANY-th on. */
+static void fill(void)
+{
+    static const unsigned one = 1;
+
+    set_away(2, true);
+    ask_many(0, MANY);
+    wait_until(has_all, &one);
+    expect_uses(1, MANY);
+    for (unsigned i = 0; i < MANY; i++)
+        deny(1, i);
+    ask_many(0, MANY);
+    expect_uses(1, 2 * MANY);
+}
+
+static void assert_each_once(void)
+{
+    for (unsigned i = 0; i < MANY; i++) {
+        wait_until(is_done, &tasks[i]);
+        assert_int_equal(tasks[i].done, 1);
+        assert_int_equal(tasks[i].task.denial, WARPRSA_DENIED_DIGEST);
+    }
+}
+
+/* How often a text is in the log. */
+static unsigned said(const char *text)
+{
+    unsigned count = 0;
+
+    pthread_mutex_lock(&fake.lock);
+    for (const char *at = fake.log; (at = strstr(at, text)) != NULL; at++)
+        count++;
+    pthread_mutex_unlock(&fake.lock);
+    return count;
+}
+
+/* One connection for little, several for much. Each is used, and has named the
+ * key once. The log counts the host once. */
+TEST_IN(test_grows, begin_many, end)
+{
+    set_away(2, true);
+    ask_many(0, 100);
+    expect_uses(1, 100);
+    for (unsigned i = 0; i < 100; i++)
+        deny(1, i);
+    assert_int_equal(fake.hosts[1].further_asked, 0);
+    lose(1);
+    wait_until(is_closed, NULL);
+    fill();
+    assert_int_equal(links_of(1), CONNECTIONS);
+    assert_in_range(sent_by(1, fake.hosts[1].link, MANY), 1, MANY);
+    for (unsigned i = 0; i < CONNECTIONS - 1; i++)
+        assert_in_range(sent_by(1, fake.hosts[1].further[i], MANY), 256,
+                        FURTHER_ROOM);
+    assert_int_equal(fake.hosts[1].keys, 1 + CONNECTIONS);
+    for (unsigned i = MANY; i < 2 * MANY; i++)
+        deny(1, i);
+    assert_each_once();
+    assert_int_equal(said("a:1: ready for uses of its keys"), 2);
+    assert_int_equal(said("a:1: one more connection for uses"),
+                     CONNECTIONS - 1);
+}
+
+/* What the host grants is for all connections together. */
+TEST_IN(test_room, begin_many, end)
+{
+    set_away(2, true);
+    fake.hosts[1].room = 1300;
+    ask_many(0, MANY);
+    expect_uses(1, 1300);
+    usleep(100000);
+    assert_int_equal(fake.hosts[1].count, 1300);
+    assert_in_range(links_of(1), 2, CONNECTIONS);
+    for (unsigned i = 0; i < MANY; i++) {
+        expect_uses(1, i + 1);
+        assert_in_range(fake.hosts[1].count, 0, 1300 + i);
+        deny(1, i);
+    }
+    assert_each_once();
+}
+
+/* A host that grants no more connections is not asked for each use, and does
+ * all by the first one. */
+TEST_IN(test_refused, begin_many, end)
+{
+    set_away(2, true);
+    fake.hosts[1].further_max = 0;
+    ask_many(0, MANY);
+    expect_uses(1, MANY);
+    for (unsigned i = 0; i < MANY; i++)
+        deny(1, i);
+    assert_each_once();
+    assert_in_range(fake.hosts[1].further_asked, 1, 3 * (CONNECTIONS - 1));
+    assert_in_range(said("a:1: one connection fewer"), 1, CONNECTIONS - 1);
+    assert_int_equal(counters->vault_remote_moved, 0);
+}
+
+/* Denies what the host has by links other than a lost one, from the `first`-th
+ * on. */
+static void deny_all_but(const warprsa_link *lost, unsigned first,
+                         unsigned count)
+{
+    for (unsigned i = first; i < count; i++)
+        if (fake.hosts[1].sent[i].link != lost)
+            deny(1, i);
+}
+
+/* What is under way by a connection that is lost, the host gets by the others:
+ * each use is done once, and no other one has moved. */
+TEST_IN(test_one_is_lost, begin_many, end)
+{
+    const warprsa_link *lost = NULL;
+    unsigned moved = 0;
+
+    fill();
+    fake.hosts[1].further_max = 0; /* there is no other in its place */
+    lost = fake.hosts[1].further[1];
+    moved = sent_by(1, lost, MANY);
+    assert_in_range(moved, 1, FURTHER_ROOM);
+    lose_further(1, 1);
+    expect_uses(1, 2 * MANY + moved);
+    deny_all_but(lost, MANY, 2 * MANY + moved);
+    assert_each_once();
+    assert_int_equal(counters->vault_remote_moved, moved);
+    assert_int_equal(links_of(1), CONNECTIONS - 1);
+    assert_int_equal(said("a:1: no uses of its keys"), 0);
+}
+
+static bool has_count(const void *arg)
+{
+    unsigned count = 0;
+
+    pthread_mutex_lock(&fake.lock);
+    count = fake.hosts[1].count;
+    pthread_mutex_unlock(&fake.lock);
+    return count >= *(const unsigned *)arg;
+}
+
+/* The same of the first one, which does not come back: the others go on. */
+TEST_IN(test_first_is_lost, begin_many, end)
+{
+    const warprsa_link *first = NULL;
+    unsigned all = 2 * MANY;
+
+    fill();
+    first = fake.hosts[1].link;
+    all += sent_by(1, first, MANY);
+    deny_all_but(first, MANY, 2 * MANY);
+    set_away(1, true);
+    lose(1);
+    wait_until(has_count, &all);
+    deny_all_but(first, 2 * MANY, all);
+    assert_each_once();
+    assert_int_equal(counters->vault_remote_moved, all - 2 * MANY);
+    wait_until(is_closed, NULL);
+    assert_int_equal(links_of(1), CONNECTIONS - 1);
+}
+
+/* One does not answer any more, while others do: they get what it has. */
+TEST_WITH(test_one_hangs, begin_many, end, (void *)&patient_ms)
+{
+    const warprsa_link *hangs = NULL;
+    unsigned moved = 0;
+
+    fill();
+    hangs = fake.hosts[1].further[1];
+    moved = sent_by(1, hangs, MANY);
+    deny_all_but(hangs, MANY, 2 * MANY);
+    expect_uses(1, 2 * MANY + moved);
+    deny_all_but(hangs, 2 * MANY, 2 * MANY + moved);
+    assert_each_once();
+    assert_int_equal(counters->vault_remote_moved, moved);
+    for (unsigned i = MANY; i < 2 * MANY; i++) /* late, and nobody's */
+        if (fake.hosts[1].sent[i].link == hangs)
+            deny(1, i);
+    assert_each_once();
+    assert_int_equal(links_of(1), CONNECTIONS);
+}
+
+static bool has_none(const void *arg)
+{
+    return links_of(*(const unsigned *)arg) == 0;
+}
+
+/* A wrong signature by one connection: no session with the host is left, and
+ * another host has all of its uses. It is one host in counters and log. */
+TEST_IN(test_one_lies, begin_many, end)
+{
+    static const unsigned one = 1;
+    const uint8_t wrong[BYTES] = {[BYTES - 1] = 2};
+    unsigned i = MANY;
+
+    fill();
+    while (fake.hosts[1].sent[i].link != fake.hosts[1].further[0])
+        i++;
+    set_away(1, true);
+    answer(1, i, WARPRSA_REMOTE_OK, wrong, BYTES, WARPRSA_ALLOWED);
+    wait_until(has_none, &one);
+    set_away(2, false);
+    expect_uses(2, MANY);
+    for (i = 0; i < MANY; i++)
+        deny(2, i);
+    assert_each_once();
+    assert_int_equal(counters->vault_remote_wrong, 1);
+    assert_int_equal(said("a:1: no uses of its keys: a signature is wrong\n"),
+                     1);
+}
+
+RUN_TESTS(set_up, tear_down)
