@@ -209,7 +209,7 @@ TEST(long_exponents_of_long_keys)
         {WAYS_DECRYPT, .padding = RSA_PKCS1_OAEP_PADDING},
         {WAYS_RECOVER, .padding = RSA_PKCS1_PADDING},
     };
-    static const int lengths[] = {64, 65, 2000};
+    static const int lengths[] = {65, 2000};
     EVP_PKEY *made = key_make(NULL, "RSA", 3200, 2);
     unsigned char input[BYTES_MAX];
     rsa_numbers numbers;
@@ -222,7 +222,7 @@ TEST(long_exponents_of_long_keys)
         ways_key key;
 
         set_exponent(&numbers, lengths[i]);
-        key = ways_key_from("a long key", lengths[i] <= 64, &numbers);
+        key = ways_key_from("a long key", false, &numbers);
         assert_non_null(key.of[WAY_REFERENCE]);
         for (size_t j = 0; j < sizeof(calls) / sizeof(calls[0]); j++) {
             const int result = ways_compare(&key, &calls[j], input, 3200 / 8);
