@@ -422,7 +422,7 @@ static const warprsa_kernel played = {
     .table_bytes = table_bytes,
 };
 
-static size_t fold_table_bytes(size_t items, uint32_t sms)
+static size_t fold_table_bytes(size_t items, size_t all_items, uint32_t sms)
 {
     return items * TABLE_BYTES;
 }
