@@ -165,14 +165,23 @@ static bool encode_pkcs1(const warprsa_padding_key *key,
                                         use->input_bytes) == 1;
 }
 
+/* The longest salt in bytes; negative if the key is too short for the hash. RFC
+ * 8017, 9.1.1: emLen is emBits in whole bytes, and emBits is one less than the
+ * modulus has. */
+static int salt_bytes_max(const warprsa_padding_key *key,
+                          const warprsa_key_use *use)
+{
+    return (int)(key->bits - 1 + 7) / 8 -
+           (int)warprsa_use_digest_bytes(use->digest) - 2;
+}
+
 /* The salt's length in bytes for warprsa_key_use.salt_bytes. It may be one that
- * is too long for the key, and negative if the hash is. RFC 8017, 9.1.1: emLen
- * is emBits in whole bytes, and emBits is one less than the modulus has. */
+ * is too long for the key, and negative if the hash is. */
 static int salt_bytes_of(const warprsa_padding_key *key,
                          const warprsa_key_use *use)
 {
     const int hash = (int)warprsa_use_digest_bytes(use->digest);
-    const int most = (int)(key->bits - 1 + 7) / 8 - hash - 2;
+    const int most = salt_bytes_max(key, use);
 
     switch (use->salt_bytes) {
     case WARPRSA_SALT_DIGEST:
@@ -211,10 +220,16 @@ static bool encode_pss(const warprsa_padding_key *key,
     const EVP_MD *md = digest_of(key, use->digest);
     const EVP_MD *mgf1_md = digest_of(key, use->mgf1_digest);
     const int salt_bytes = salt_bytes_of(key, use);
+    uint8_t unused[WARPRSA_VAULT_MODULUS_BYTES_MAX];
 
     if (md == NULL || mgf1_md == NULL ||
         !is_allowed_pss(&key->restrictions, use, salt_bytes))
         return false;
+    if (number == NULL && salt_bytes >= 0 &&
+        salt_bytes <= salt_bytes_max(key, use))
+        return true; /* there is room for hash and salt */
+    if (number == NULL)
+        number = unused; /* for libcrypto's error */
     /* A negative length would mean something to libcrypto. MAX fails with the
      * right error if there is no room for any salt. */
     if (RSA_padding_add_PKCS1_PSS_mgf1(

@@ -26,7 +26,8 @@
 /* Makes the number that goes to the engine, as long as the modulus and below
  * it: of SIGN the padded input, of DECRYPT the input. Fails also if the input
  * of SIGN PKCS1 is not what `digest` promises, or the key is an RSA-PSS key
- * that is not made for this use. */
+ * that is not made for this use. Of SIGN with PSS `number` may be NULL for a
+ * caller who only wants to know whether it can be made. */
 bool warprsa_padding_encode(const warprsa_padding_key *key,
                             const warprsa_key_use *use, const uint8_t *input,
                             uint8_t *number, warprsa_use_errors *errors);

@@ -144,12 +144,15 @@ static ending begin(warprsa_pending *p)
 /* Whether GPU hosts take what is to be signed, or to be decrypted without a
  * padding: an error costs no way to them, and none that they then claim is
  * believed. What encode() makes is compared with their answer, but for PSS,
- * whose salt they choose. */
+ * whose salt they choose: nobody needs the number. */
 static bool check_for_hosts(const warprsa_session *s, warprsa_session_use *use)
 {
+    uint8_t *number =
+        use->header.padding == WARPRSA_PADDING_PSS ? NULL : use->power;
+
     return !warprsa_use_is_checkable(&use->header) ||
            s->context->config.uses->encode(use->key, &use->header, use->input,
-                                           use->power, &use->task.errors);
+                                           number, &use->task.errors);
 }
 
 /* Pads what is to be signed; of keys of GPU hosts, checks the input. From then

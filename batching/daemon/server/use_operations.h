@@ -39,7 +39,8 @@ typedef struct warprsa_use_task {
 } warprsa_use_task;
 
 typedef struct warprsa_use_operations {
-    /* Makes the number, as long as the modulus, that goes to the engine. */
+    /* Makes the number, as long as the modulus, that goes to the engine. Of
+     * SIGN with PSS it may be NULL: whether there could be one. */
     bool (*encode)(const warprsa_vault_key *key, const warprsa_key_use *use,
                    const uint8_t *input, uint8_t *number,
                    warprsa_use_errors *errors);

@@ -350,6 +350,8 @@ static bool encode(const warprsa_vault_key *key, const warprsa_key_use *use,
 
     hold(&fake_vault.hold_encode);
     errors->codes[0] = 17;
+    if (number == NULL)
+        return !fake_vault.bad;
     memset(number, 0, size);
     memcpy(number + size - use->input_bytes, input, use->input_bytes);
     return !fake_vault.bad;

@@ -238,10 +238,14 @@ static void pss(const padding_subject *subject, const warprsa_key_use *use,
                        expected >= 0 ? expected : use->salt_bytes);
     unsigned length = 0;
     size_t size = sizeof(signature);
-    warprsa_use_errors errors, computed_errors;
+    warprsa_use_errors errors, computed_errors, errors_alone;
 
     assert_non_null(ctx);
     RAND_bytes(hash, sizeof(hash));
+    /* Whether it can be done is known without doing it. */
+    assert_int_equal(
+        warprsa_padding_encode(subject->key, use, hash, NULL, &errors_alone),
+        expected >= 0);
     if (expected >= 0) {
         assert_true(sign(subject, use, hash, signature, &errors));
         assert_int_equal(
@@ -261,6 +265,7 @@ static void pss(const padding_subject *subject, const warprsa_key_use *use,
         assert_false(warprsa_padding_compute(subject->key, use, hash, computed,
                                              &length, &computed_errors));
         assert_memory_equal(&errors, &computed_errors, sizeof(errors));
+        assert_memory_equal(&errors, &errors_alone, sizeof(errors));
         assert_int_not_equal(
             EVP_PKEY_sign(ctx, signature, &size, hash, hash_bytes), 1);
         assert_same_errors(use, &errors);
