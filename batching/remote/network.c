@@ -67,6 +67,7 @@ const warprsa_network *warprsa_network_get(void)
         .set_hosts = set_hosts,
         .start_uses = start_uses,
         .use = warprsa_remote_uses_add,
+        .send_uses = warprsa_remote_uses_send,
         .stop_uses = warprsa_remote_uses_stop,
     };
 

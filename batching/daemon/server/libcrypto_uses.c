@@ -173,6 +173,14 @@ static bool compute(void *arg, warprsa_use_task *task)
     return false;
 }
 
+static void send_to_hosts(void *arg)
+{
+    const warprsa_libcrypto_uses *uses = arg;
+
+    if (uses->network != NULL)
+        uses->network->send_uses();
+}
+
 /* ---- life ---- */
 
 static unsigned thread_count(void)
@@ -197,6 +205,7 @@ warprsa_libcrypto_uses_new(unsigned deadline_ms, const warprsa_network *network)
         .finish = finish,
         .is_quick = warprsa_padding_is_quick,
         .compute = compute,
+        .send = send_to_hosts,
         .arg = uses,
     };
     uses->network = network;

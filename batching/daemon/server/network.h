@@ -39,6 +39,8 @@ typedef struct warprsa_network {
     /* Has a host carry out a whole use. False: there is too much to do already,
      * or no memory. Any thread. */
     bool (*use)(warprsa_use_task *task);
+    /* After one use() or several: hosts get them. Any thread. */
+    void (*send_uses)(void);
     /* Ends all connections. No task is left, and none comes. */
     void (*stop_uses)(void);
 } warprsa_network;

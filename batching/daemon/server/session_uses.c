@@ -325,12 +325,16 @@ static void begin_use(warprsa_pending *p, warprsa_taker *taker,
 void warprsa_session_begin_uses(warprsa_pending *first, warprsa_taker *taker,
                                 warprsa_answering *answering)
 {
+    const warprsa_use_operations *uses = first->session->context->config.uses;
+
     while (first != NULL) {
         warprsa_pending *p = first;
 
         first = p->next;
         begin_use(p, taker, answering);
     }
+    if (uses->send != NULL)
+        uses->send(uses->arg);
 }
 
 /* Takes the result of the private operation from the queue. False: the queue

@@ -53,7 +53,10 @@ typedef struct warprsa_use_operations {
     /* Has a thread, or a GPU host, carry out a task. False: there is too much
      * to do already. */
     bool (*compute)(void *arg, warprsa_use_task *task);
-    void *arg; /* of compute() */
+    /* After one compute() or several: GPU hosts get what is for them, in as few
+     * messages as possible. NULL: none is ever for them. */
+    void (*send)(void *arg);
+    void *arg; /* of compute() and send() */
 } warprsa_use_operations;
 
 #endif

@@ -266,7 +266,6 @@ static bool add(warprsa_use_task *task)
     TAILQ_INSERT_TAIL(&core->all, use, all);
     warprsa_waiting_uses_add(&core->waiting, use);
     start_hosts();
-    warprsa_use_hosts_wake(core);
     if (was_empty)
         pthread_cond_signal(&uses.changed);
     return true;
@@ -282,4 +281,14 @@ bool warprsa_remote_uses_add(warprsa_use_task *task)
     added = add(task);
     pthread_mutex_unlock(&uses.core.lock);
     return added;
+}
+
+void warprsa_remote_uses_send(void)
+{
+    if (!uses.is_started)
+        return;
+    pthread_mutex_lock(&uses.core.lock);
+    if (uses.core.waiting.count > 0)
+        warprsa_use_hosts_wake(&uses.core);
+    pthread_mutex_unlock(&uses.core.lock);
 }

@@ -553,6 +553,32 @@ static bool are_sent(const void *arg)
     return sent;
 }
 
+/* Uses that are begun together go in one message. */
+TEST_IN(test_together, begin_woken, end_woken)
+{
+    enum {
+        TOGETHER = 32
+    };
+
+    ask(0, 7, &sign_pkcs1);
+    expect_session(1);
+    expect_session(2);
+    usleep(100000); /* hosts that do not sleep yet show nothing here */
+    fake.hosts[1].messages = fake.hosts[2].messages = 0;
+    for (unsigned i = 1; i < TOGETHER; i++) {
+        add_use(i, 7, &sign_pkcs1);
+        usleep(1000);
+    }
+    ask(TOGETHER, 7, &sign_pkcs1);
+    wait_until(are_sent, &(const unsigned){1 + TOGETHER});
+    assert_int_equal(fake.hosts[1].messages + fake.hosts[2].messages, 1);
+    for (unsigned h = 1; h <= 2; h++)
+        for (unsigned i = 0; i < fake.hosts[h].count; i++)
+            answer_right(h, i);
+    for (unsigned i = 0; i <= TOGETHER; i++)
+        assert_done(i);
+}
+
 /* Each host has a use. Host 1 is woken for one more, finds that the list does
  * not have it any more, and takes nothing. */
 TEST_IN(test_woken_when_removed, begin_woken, end_woken)

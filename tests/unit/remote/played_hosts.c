@@ -334,7 +334,7 @@ static void done(warprsa_use_task *task)
     atomic_fetch_add(&((asked *)task)->done, 1);
 }
 
-void ask(unsigned i, uint64_t owner, const warprsa_key_use *use)
+void add_use(unsigned i, uint64_t owner, const warprsa_key_use *use)
 {
     asked *a = &tasks[i];
     warprsa_use_errors errors;
@@ -353,6 +353,12 @@ void ask(unsigned i, uint64_t owner, const warprsa_key_use *use)
         assert_true(warprsa_padding_encode(key->padding, use, a->input,
                                            a->number, &errors));
     assert_true(warprsa_remote_uses_add(&a->task));
+}
+
+void ask(unsigned i, uint64_t owner, const warprsa_key_use *use)
+{
+    add_use(i, owner, use);
+    warprsa_remote_uses_send();
 }
 
 bool is_done(const void *arg)

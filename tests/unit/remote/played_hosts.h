@@ -87,8 +87,9 @@ int end(void **state);
 /* Waits for long, and fails then. */
 void wait_until(bool (*holds)(const void *arg), const void *arg);
 
-/* Has the i-th task ask for a use. */
+/* Has the i-th task ask for a use. That of add_use() goes with the next one. */
 void ask(unsigned i, uint64_t owner, const warprsa_key_use *use);
+void add_use(unsigned i, uint64_t owner, const warprsa_key_use *use);
 
 /* For wait_until(), of a task; whether host 1 has no session; and whether so
  * many uses (an unsigned) have moved. */
