@@ -89,7 +89,8 @@ cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
 void warprsa_cuda_load_kernels(warprsa_device *device);
 
 /* Runs the known-answer tests of an opening: of each kernel that may be chosen,
- * or of the one for all batches, and of each stream, on all streams at once. A
+ * or of the one for all batches, of the one that computes what these do not,
+ * and of each stream, on all streams at once. A
  * kernel for requests of one key that computes wrongly is left out, which the
  * trace and the description say. Another one, or a stream, is
  * WARPRSA_CHECK_FAILED, and the trace says which. A test that misses its

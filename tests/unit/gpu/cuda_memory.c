@@ -55,7 +55,12 @@ static const struct played_stream *fails; /* can't launch */
 static bool folds_are_wrong;
 static unsigned folds;  /* batches that are folded */
 static unsigned loaded; /* kernels, of each class */
-static bool are_timed;  /* by rows, and not one kernel for all batches */
+/* The kernel for all batches; NULL: they are chosen by timings, which are known
+ * unless the device has to be calibrated. */
+static const char *for_all;
+static bool is_calibrated;
+/* The class in which all answers are wrong but those of the fold; or none. */
+static int wrong_class;
 /* Calls of functions that wait for all that the device has to do. */
 static unsigned waits;
 /* Streams that had something to do when one was first asked. */
@@ -259,8 +264,12 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     for (unsigned s = 0; !has_been_asked && s <= STREAMS; s++)
         tested += played_streams[s].launches > 0;
     has_been_asked = true;
-    return is_busy || stream_of(stream) == hangs ? cudaErrorNotReady
-                                                 : cudaSuccess;
+    if (is_busy || stream_of(stream) == hangs)
+        return cudaErrorNotReady;
+    /* Of a calibration, whose batches nobody counts. */
+    if (is_calibrated && loaded == 0)
+        stream_of(stream)->launches = 0;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -284,7 +293,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
                                     int device)
 {
     memset(properties, 0, sizeof(*properties));
-    snprintf(properties->name, sizeof(properties->name), "played");
+    snprintf(properties->name, sizeof(properties->name), "%s",
+             is_calibrated ? "played, unknown" : "played");
     properties->major = 9;
     return cudaSuccess;
 }
@@ -385,7 +395,8 @@ static int compute(const warprsa_batch *batch, warprsa_size_class size,
     static int compute_##bits(const warprsa_batch *batch,                      \
                               struct CUstream_st *stream)                      \
     {                                                                          \
-        return compute(batch, WARPRSA_CLASS_##bits, true, stream);             \
+        return compute(batch, WARPRSA_CLASS_##bits,                            \
+                       WARPRSA_CLASS_##bits != wrong_class, stream);           \
     }
 COMPUTE(1024)
 COMPUTE(2048)
@@ -465,7 +476,7 @@ const warprsa_kernel *const warprsa_kernels[WARPRSA_KERNELS] = {
 
 const warprsa_kernel *warprsa_kernel_named(const char *name)
 {
-    return &played;
+    return strcmp(name, played_fold.name) == 0 ? &played_fold : &played;
 }
 
 const warprsa_kernel *warprsa_kernel_by_default(bool int32_keys)
@@ -481,7 +492,9 @@ bool warprsa_kernel_runs(const warprsa_kernel *kernel, const warprsa_gpu *gpu)
 bool warprsa_kernel_takes(const warprsa_kernel *kernel, const warprsa_gpu *gpu,
                           warprsa_size_class size)
 {
-    return kernel->launch[size] != NULL || kernel->fold[size] != NULL;
+    /* The fold is played for one request, and a calibration has more. */
+    return kernel->launch[size] != NULL ||
+           (kernel->fold[size] != NULL && !is_calibrated);
 }
 
 bool warprsa_runs_machine_code(uint32_t capability, const uint32_t *of,
@@ -515,7 +528,7 @@ static warprsa_status open_with(unsigned streams)
     const warprsa_device_config config = {.streams = streams,
                                           .batch_max = BATCH_MAX,
                                           .keys_max = keys_max,
-                                          .kernel = are_timed ? NULL : "played",
+                                          .kernel = for_all,
                                           .random = give_random,
                                           .trace = trace};
     char why[160];
@@ -544,7 +557,9 @@ static int plenty(void **state)
     hangs = NULL;
     fails = NULL;
     folds_are_wrong = false;
-    are_timed = false;
+    for_all = "played";
+    is_calibrated = false;
+    wrong_class = -1;
     launch_fails_with = cudaSuccess;
     synchronize_fails_with = cudaSuccess;
     last_error = cudaSuccess;
@@ -899,7 +914,7 @@ TEST_IN(each_kernel_is_tested, plenty, NULL)
 {
     static const unsigned streams[] = {1, 3, 5, 6, STREAMS};
 
-    are_timed = true;
+    for_all = NULL;
     for (unsigned i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
         assert_int_equal(open_with(streams[i]), WARPRSA_OK);
         assert_int_equal(loaded, 5);
@@ -911,11 +926,46 @@ TEST_IN(each_kernel_is_tested, plenty, NULL)
     }
 }
 
+/* A class in which a calibration has measured nothing is tested by the kernel
+ * that is to compute it. */
+TEST_IN(a_class_without_timings_is_tested, plenty, NULL)
+{
+    for_all = NULL;
+    is_calibrated = true;
+    for (unsigned streams = 1; streams <= STREAMS; streams++) {
+        wrong_class = -1;
+        assert_int_equal(open_with(streams), WARPRSA_OK);
+        assert_int_equal(device->timings.count, WARPRSA_CLASS_LARGE);
+        assert_true(engine->close(device));
+        wrong_class = WARPRSA_CLASS_4096;
+        assert_int_equal(open_with(streams), WARPRSA_CHECK_FAILED);
+        assert_int_equal(loaded, WARPRSA_CLASS_LARGE);
+        assert_non_null(strstr(said, "RSA-4096 by the kernel played on"));
+        nothing_is_left();
+    }
+}
+
+/* A fold that is to compute all batches computes what it can. What computes the
+ * rest is loaded and tested, too, with the fold's class as with the others. */
+TEST_IN(the_rest_of_a_fold_is_tested, plenty, NULL)
+{
+    for_all = "played_fold";
+    assert_int_equal(open_with(1), WARPRSA_OK);
+    assert_int_equal(loaded, 2 * WARPRSA_CLASS_LARGE);
+    assert_int_equal(all_launches(), 2 * WARPRSA_CLASS_LARGE);
+    assert_int_equal(folds, 1);
+    assert_true(engine->close(device));
+    wrong_class = WARPRSA_CLASS_3072;
+    assert_int_equal(open_with(1), WARPRSA_CHECK_FAILED);
+    assert_non_null(strstr(said, "RSA-3072 by the kernel played on stream 0:"));
+    nothing_is_left();
+}
+
 /* A kernel for requests of one key that is wrong is left out, and its stream
  * passes another test. If it is the stream that is wrong, that is found. */
 TEST_IN(a_fold_is_left_out, plenty, NULL)
 {
-    are_timed = true;
+    for_all = NULL;
     folds_are_wrong = true;
     assert_int_equal(open_device(), WARPRSA_OK);
     assert_int_equal(folds, 1);
