@@ -72,6 +72,7 @@ static struct played_stream {
     cudaStream_t stream;
     const uint8_t *from, *to;
     unsigned launches; /* of the batch */
+    unsigned wipes;
     bool is_synchronized;
 } played_streams[1 + STREAMS]; /* the first one is for keys */
 
@@ -196,9 +197,19 @@ cudaError_t cudaMemset(void *at, int value, size_t size)
     return cudaSuccess;
 }
 
+static struct played_stream *stream_of(cudaStream_t stream)
+{
+    unsigned i = 0;
+
+    while (played_streams[i].stream != stream)
+        assert_true(++i < sizeof(played_streams) / sizeof(played_streams[0]));
+    return &played_streams[i];
+}
+
 cudaError_t cudaMemsetAsync(void *at, int value, size_t size,
                             cudaStream_t stream)
 {
+    stream_of(stream)->wipes++;
     return cudaMemset(at, value, size);
 }
 
@@ -207,15 +218,6 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size,
 {
     memcpy(to, from, size);
     return cudaSuccess;
-}
-
-static struct played_stream *stream_of(cudaStream_t stream)
-{
-    unsigned i = 0;
-
-    while (played_streams[i].stream != stream)
-        assert_true(++i < sizeof(played_streams) / sizeof(played_streams[0]));
-    return &played_streams[i];
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -801,18 +803,27 @@ TEST_IN(a_block_that_does_not_come, opened, closed)
     assert_int_equal(blocks_in_use, before + WARPRSA_TABLE_BLOCKS);
 }
 
+static void assert_wiped(const uint8_t *at, size_t bytes)
+{
+    for (size_t b = 0; b < bytes; b++)
+        assert_int_equal(at[b], 0);
+}
+
 /* A batch that could not be started may have kernels under way. Nobody else
  * gets its memory before these or the stream's next batch have ended. What it
- * has copied to the device is wiped. */
+ * has copied to the device is wiped, and then what its kernels have left in
+ * that memory, in the order of the stream. */
 TEST_IN(a_batch_that_was_not_started, opened, closed)
 {
     const warprsa_batch_memory *memory = &device->streams[3].memory;
+    const unsigned wipes = played_streams[1 + 3].wipes;
 
     launch_fails_with = cudaErrorMemoryAllocation;
     assert_int_equal(start(3, BATCH_MAX), WARPRSA_NO_MEMORY);
     launch_fails_with = cudaSuccess;
-    for (size_t b = 0; b < device->staging.device_bytes; b++)
-        assert_int_equal(((const uint8_t *)memory->device_block)[b], 0);
+    assert_wiped(memory->device_block, device->staging.device_bytes);
+    assert_wiped(device->tables.block[0], LONGEST_TABLE);
+    assert_int_equal(played_streams[1 + 3].wipes, wipes + 2);
     is_busy = true;
     assert_int_equal(start(4, BATCH_MAX), WARPRSA_OK);
     assert_int_equal(start(3, 1), WARPRSA_OK);
