@@ -80,8 +80,9 @@ cudaError_t warprsa_cuda_choose_kernel(warprsa_device *device);
 
 /* Finds the timings by which the kernels of batches are chosen, unless one
  * computes all. The memory of the streams and the known-answer test's keys
- * must be there: kernels may be measured. */
-cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
+ * must be there: kernels may be measured. WARPRSA_DEADLINE: the first stream
+ * still computes what was measured. */
+warprsa_status warprsa_cuda_choose_timings(warprsa_device *device);
 
 /* Has the driver load the code of the tests below. If it loaded a kernel's when
  * that is first launched, it could wait for the tests that are under way. An
