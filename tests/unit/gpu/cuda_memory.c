@@ -1102,8 +1102,8 @@ static void run_large(uint32_t key, warprsa_size_class size)
     forget(0);
 }
 
-/* Large keys have a bound of their own, and no other key makes room for one
- * more. Its place is free again once one is unloaded. */
+/* Large keys have a bound of their own, and one of them has to make room for
+ * one more, also where the device has all the keys that it takes. */
 TEST_IN(large_keys_have_a_bound, plenty, closed)
 {
     const uint32_t most = WARPRSA_LARGE_KEYS_MAX;
@@ -1122,17 +1122,33 @@ TEST_IN(large_keys_have_a_bound, plenty, closed)
                          warprsa_form_large.key_bytes);
     for (int i = 0; i < 2; i++)
         assert_int_equal(engine->load_key(device, &key, &index),
-                         WARPRSA_UNSUPPORTED_KEY);
+                         WARPRSA_LARGE_KEYS_FULL);
     assert_int_equal(engine->unload_key(device, last), WARPRSA_OK);
     assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
     assert_int_equal(engine->load_key(device, &key, &index),
-                     WARPRSA_UNSUPPORTED_KEY);
+                     WARPRSA_LARGE_KEYS_FULL);
     run_large(last, WARPRSA_CLASS_6144);
     /* As many others as ever. */
     warprsa_known_answer_key(&key, WARPRSA_CLASS_2048);
     for (uint32_t i = 0; i < keys_max - most - 1; i++)
         assert_int_equal(engine->load_key(device, &key, &index), WARPRSA_OK);
     assert_int_equal(engine->load_key(device, &key, &index), WARPRSA_NO_MEMORY);
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_8192);
+    assert_int_equal(engine->load_key(device, &key, &index),
+                     WARPRSA_LARGE_KEYS_FULL);
+    assert_int_equal(engine->unload_key(device, last), WARPRSA_OK);
+    assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
+    run_large(last, WARPRSA_CLASS_8192);
+    /* The last index goes to a key of another class: the place stays free. */
+    assert_int_equal(engine->unload_key(device, last), WARPRSA_OK);
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_2048);
+    assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_8192);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(engine->load_key(device, &key, &index),
+                         WARPRSA_NO_MEMORY);
+    assert_int_equal(engine->unload_key(device, last), WARPRSA_OK);
+    assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
 }
 
 RUN_TESTS(NULL, NULL)
