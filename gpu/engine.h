@@ -47,6 +47,7 @@ typedef enum warprsa_status {
     WARPRSA_NO_MEMORY,       /* memory of the host or the device ran out */
     WARPRSA_NO_RANDOM,       /* the source of blinding factors failed */
     WARPRSA_UNSUPPORTED_KEY, /* see warprsa_key_class() */
+    WARPRSA_LARGE_KEYS_FULL, /* see load_key(), which alone returns it */
 } warprsa_status;
 
 /* Describes a status in a few English words. Never NULL; static storage. Any
@@ -229,7 +230,9 @@ typedef struct warprsa_engine {
      * WARPRSA_UNSUPPORTED_KEY if the engine does not take its class
      * (warprsa_key_class(), which may be -1) or the device has no memory for
      * keys of large classes, n is not p q or qinv is not the inverse of q
-     * modulo p; WARPRSA_NO_MEMORY if keys_max keys are loaded. Any
+     * modulo p; WARPRSA_NO_MEMORY if keys_max keys are loaded;
+     * WARPRSA_LARGE_KEYS_FULL if as many of large classes are loaded as the
+     * device takes, and one of them has to be unloaded before this one. Any
      * thread. */
     warprsa_status (*load_key)(warprsa_device *device,
                                const warprsa_private_key *key, uint32_t *index);

@@ -24,6 +24,8 @@ const char *warprsa_status_text(warprsa_status status)
         return "no randomness for blinding";
     case WARPRSA_UNSUPPORTED_KEY:
         return "a key of this shape is not supported";
+    case WARPRSA_LARGE_KEYS_FULL:
+        return "no room for another key of this length";
     }
     return "unknown status";
 }

@@ -69,8 +69,10 @@ void warprsa_device_unpin_keys(warprsa_batch *batch)
     pthread_mutex_unlock(&device->residency_lock);
 }
 
-/* Makes room for a key on the device. WARPRSA_NO_MEMORY: there is none. */
-static warprsa_status evict(warprsa_queue_device *device, warprsa_key *wanted)
+/* Makes room for a key on the device, or for a large key among others of them.
+ * WARPRSA_NO_MEMORY: there is none. */
+static warprsa_status evict(warprsa_queue_device *device, warprsa_key *wanted,
+                            bool only_large)
 {
     warprsa_status status;
     uint32_t index = 0;
@@ -78,7 +80,7 @@ static warprsa_status evict(warprsa_queue_device *device, warprsa_key *wanted)
 
     pthread_mutex_lock(&device->residency_lock);
     found = warprsa_keys_evict(&device->queue->keys, device->number, wanted,
-                               &index);
+                               only_large, &index);
     pthread_mutex_unlock(&device->residency_lock);
     if (!found)
         return WARPRSA_NO_MEMORY;
@@ -101,9 +103,9 @@ static warprsa_status load_key(warprsa_queue_device *device, warprsa_key *key,
         warprsa_status status =
             engine->load_key(device->handle, key->numbers, index);
 
-        if (status != WARPRSA_NO_MEMORY)
+        if (status != WARPRSA_NO_MEMORY && status != WARPRSA_LARGE_KEYS_FULL)
             return status;
-        evicted = evict(device, key);
+        evicted = evict(device, key, status == WARPRSA_LARGE_KEYS_FULL);
     }
     return evicted;
 }

@@ -39,6 +39,33 @@ static void off_device(warprsa_key *key, unsigned device)
     free(key);
 }
 
+static bool is_large(const warprsa_key *key)
+{
+    return key->size >= WARPRSA_CLASS_LARGE;
+}
+
+/* A key has lost its last pin. */
+static void add_unused(warprsa_key *key, unsigned device)
+{
+    warprsa_key_share *share = warprsa_key_share_of(key, device);
+    warprsa_key_residency *residency = &key->on_device[device];
+
+    TAILQ_INSERT_TAIL(&share->unused, residency, link);
+    if (is_large(key))
+        TAILQ_INSERT_TAIL(&share->unused_large, residency, large_link);
+}
+
+/* It gets a pin, or leaves the device. */
+static void remove_unused(warprsa_key *key, unsigned device)
+{
+    warprsa_key_share *share = warprsa_key_share_of(key, device);
+    warprsa_key_residency *residency = &key->on_device[device];
+
+    TAILQ_REMOVE(&share->unused, residency, link);
+    if (is_large(key))
+        TAILQ_REMOVE(&share->unused_large, residency, large_link);
+}
+
 void warprsa_keys_loaded(warprsa_key *key, unsigned device, uint32_t index,
                          uint32_t pins)
 {
@@ -47,9 +74,10 @@ void warprsa_keys_loaded(warprsa_key *key, unsigned device, uint32_t index,
 
     if (share->loaded++ == 0)
         TAILQ_INSERT_TAIL(&key->keys->on_device[device], share, loaded_link);
+    share->loaded_large += is_large(key);
     residency->pins = pins;
     if (pins == 0)
-        TAILQ_INSERT_TAIL(&share->unused, residency, link);
+        add_unused(key, device);
     else
         atomic_fetch_add(&key->keys->pinned[device][key->size], 1);
     if (pins >= OFTEN)
@@ -78,7 +106,7 @@ void warprsa_keys_pin(warprsa_key *key, unsigned device)
         atomic_fetch_add(&key->keys->pinned_often[device][key->size], 1);
     if (pins != 1)
         return;
-    TAILQ_REMOVE(&warprsa_key_share_of(key, device)->unused, residency, link);
+    remove_unused(key, device);
     atomic_fetch_add(&key->keys->pinned[device][key->size], 1);
 }
 
@@ -91,8 +119,7 @@ void warprsa_keys_unpin(warprsa_key *key, unsigned device)
         atomic_fetch_sub(&key->keys->pinned_often[device][key->size], 1);
     if (pins != 0)
         return;
-    TAILQ_INSERT_TAIL(&warprsa_key_share_of(key, device)->unused, residency,
-                      link);
+    add_unused(key, device);
     atomic_fetch_sub(&key->keys->pinned[device][key->size], 1);
 }
 
@@ -101,7 +128,8 @@ static void leave_share(warprsa_keys *keys, warprsa_key *key, unsigned device)
 {
     warprsa_key_share *share = warprsa_key_share_of(key, device);
 
-    TAILQ_REMOVE(&share->unused, &key->on_device[device], link);
+    remove_unused(key, device);
+    share->loaded_large -= is_large(key);
     if (--share->loaded == 0)
         TAILQ_REMOVE(&keys->on_device[device], share, loaded_link);
 }
@@ -130,18 +158,33 @@ unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
     return count;
 }
 
-/* The owner that has to make room for one more key of `own`: one that has most
- * keys, and `own` itself if it is among those that have most. NULL: nobody. */
-static warprsa_key_share *largest(warprsa_keys *keys, unsigned device,
-                                  warprsa_key_share *own)
+static uint32_t loaded_of(const warprsa_key_share *share, bool only_large)
 {
-    warprsa_key_share *found = TAILQ_EMPTY(&own->unused) ? NULL : own, *share;
-    uint32_t most = own->loaded;
+    return only_large ? share->loaded_large : share->loaded;
+}
+
+/* The key that an owner would give up; NULL: none. */
+static warprsa_key_residency *first_unused(const warprsa_key_share *share,
+                                           bool only_large)
+{
+    return TAILQ_FIRST(only_large ? &share->unused_large : &share->unused);
+}
+
+/* The key that makes room for one more key of `own`: of an owner that has most
+ * keys, and of `own` itself if it is among those that have most. NULL: none. */
+static warprsa_key_residency *find_unused(warprsa_keys *keys, unsigned device,
+                                          const warprsa_key_share *own,
+                                          bool only_large)
+{
+    warprsa_key_residency *found = first_unused(own, only_large);
+    uint32_t most = loaded_of(own, only_large);
+    const warprsa_key_share *share;
 
     TAILQ_FOREACH (share, &keys->on_device[device], loaded_link)
-        if (share->loaded > most && !TAILQ_EMPTY(&share->unused)) {
-            most = share->loaded;
-            found = share;
+        if (loaded_of(share, only_large) > most &&
+            first_unused(share, only_large) != NULL) {
+            most = loaded_of(share, only_large);
+            found = first_unused(share, only_large);
         }
     return found;
 }
@@ -170,12 +213,13 @@ static bool take_off(warprsa_keys *keys, warprsa_key *key, unsigned device,
 }
 
 bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
-                        warprsa_key *wanted, uint32_t *index)
+                        warprsa_key *wanted, bool only_large, uint32_t *index)
 {
-    warprsa_key_share *own = warprsa_key_share_of(wanted, device), *share;
+    const warprsa_key_share *own = warprsa_key_share_of(wanted, device);
+    warprsa_key_residency *found;
 
-    while ((share = largest(keys, device, own)) != NULL)
-        if (take_off(keys, TAILQ_FIRST(&share->unused)->key, device, index))
+    while ((found = find_unused(keys, device, own, only_large)) != NULL)
+        if (take_off(keys, found->key, device, index))
             return true;
     return false;
 }
@@ -194,7 +238,9 @@ static void forget_shares(warprsa_keys *keys, unsigned device)
 
     TAILQ_FOREACH (share, &keys->on_device[device], loaded_link) {
         share->loaded = 0;
+        share->loaded_large = 0;
         TAILQ_INIT(&share->unused);
+        TAILQ_INIT(&share->unused_large);
     }
     TAILQ_INIT(&keys->on_device[device]);
 }

@@ -7,7 +7,8 @@
  * On a device the keys of several owners with the same numbers are one: it lies
  * there once, under one index, as long as one of the owners has it there.
  * Owners share a device's memory: where there is no room for a key, its owner's
- * own keys make room, or those of an owner that has more.
+ * own keys make room, or those of an owner that has more. A device may have
+ * room for fewer keys of large classes, which make room for each other alone.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_KEY_RESIDENCY_H
 #define WARPRSA_BATCHING_QUEUE_KEY_RESIDENCY_H
@@ -37,10 +38,10 @@ unsigned warprsa_keys_take_released(warprsa_keys *keys, unsigned device,
  * the owner that has most keys there, who may be the owner of `wanted`, it
  * takes the unpinned key that was used longest ago. If others have that key
  * there, too, it goes on to the next one, until there is something to unload.
- * False: no owner with at least as many keys as that of `wanted` has an
- * unpinned one. */
+ * only_large: it counts and takes keys of large classes alone. False: no owner
+ * with at least as many keys as that of `wanted` has an unpinned one. */
 bool warprsa_keys_evict(warprsa_keys *keys, unsigned device,
-                        warprsa_key *wanted, uint32_t *index);
+                        warprsa_key *wanted, bool only_large, uint32_t *index);
 
 /* Notes that a device has been closed, and with it every key on it. No request
  * waits for a key of it. */

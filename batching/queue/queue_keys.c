@@ -29,6 +29,7 @@ static void init_owner(warprsa_key_owner *owner, uint64_t id)
     warprsa_turn_init(&owner->queued, &owner->used);
     for (unsigned d = 0; d < WARPRSA_DEVICES_MAX; d++) {
         TAILQ_INIT(&owner->share[d].unused);
+        TAILQ_INIT(&owner->share[d].unused_large);
         TAILQ_INIT(&owner->share[d].waiting);
         warprsa_turn_init(&owner->share[d].turn, &owner->used);
     }

@@ -37,6 +37,8 @@ typedef struct warprsa_key_residency {
     /* Among its owner's keys on that device that are unpinned, or among those
      * that wait to be loaded; under the same lock. */
     TAILQ_ENTRY(warprsa_key_residency) link;
+    /* Of a large class: among its owner's such keys that are unpinned. */
+    TAILQ_ENTRY(warprsa_key_residency) large_link;
     struct warprsa_key *key;
 } warprsa_key_residency;
 
@@ -44,9 +46,11 @@ TAILQ_HEAD(warprsa_key_residency_list, warprsa_key_residency);
 
 /* What one owner has of one device; under the device's residency_lock. */
 typedef struct warprsa_key_share {
-    uint32_t loaded;                           /* keys on the device */
-    struct warprsa_key_residency_list unused;  /* those without pins, the one
-                                                  used longest ago first */
+    uint32_t loaded;       /* keys on the device */
+    uint32_t loaded_large; /* of large classes */
+    /* Those without pins, the one used longest ago first; and, in a list of
+     * their own too, those of large classes. */
+    struct warprsa_key_residency_list unused, unused_large;
     struct warprsa_key_residency_list waiting; /* to be loaded, in order */
     uint32_t requests;                         /* that wait for keys */
     uint64_t allowance_ns; /* when the allowance of loads is whole again */

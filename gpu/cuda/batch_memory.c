@@ -424,6 +424,10 @@ static cudaError_t launch(warprsa_batch_memory *memory, warprsa_batch batch,
         batch.under_way = (uint32_t)with_concurrent(memory, others);
         error = launch_all(memory, kernel, batch, stream);
     }
+    /* What was launched before has left secrets for what was not. Another
+     * stream may have this memory next. */
+    if (error != cudaSuccess)
+        (void)cudaMemsetAsync(memory->table.at, 0, memory->table.bytes, stream);
     return error;
 }
 

@@ -94,7 +94,19 @@ static bool time_batch(void *arg, warprsa_size_class size,
     return status == WARPRSA_OK;
 }
 
-cudaError_t warprsa_cuda_choose_timings(warprsa_device *device)
+/* A batch that has missed its deadline may have ended since. */
+static warprsa_status end_calibration(warprsa_device *device)
+{
+    warprsa_cuda_stream *s = &device->streams[0];
+    warprsa_status status = WARPRSA_OK;
+
+    if (s->count != 0)
+        status = warprsa_cuda_wait(device, 0, 0);
+    memset(&s->eta, 0, sizeof(s->eta));
+    return status;
+}
+
+warprsa_status warprsa_cuda_choose_timings(warprsa_device *device)
 {
     const warprsa_device_config *config = &device->config;
     timed_stream timed = {device, NULL};
@@ -113,13 +125,13 @@ cudaError_t warprsa_cuda_choose_timings(warprsa_device *device)
     const char *from;
 
     if (error != cudaSuccess || device->kernel != NULL)
-        return error;
+        return warprsa_cuda_status(device, "the driver's version", error);
     warprsa_candidates(&candidates, &device->gpu, device->int32_keys);
     timed.tasks = calloc(config->batch_max, sizeof(*timed.tasks));
     if (timed.tasks == NULL)
-        return cudaErrorMemoryAllocation;
+        return WARPRSA_NO_MEMORY;
     from = warprsa_timing_source_choose(&device->timings, &wanted);
     free(timed.tasks);
     describe_choice(device, "kernel timings", from);
-    return cudaSuccess;
+    return end_calibration(device);
 }

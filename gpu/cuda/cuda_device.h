@@ -80,8 +80,9 @@ cudaError_t warprsa_cuda_choose_kernel(warprsa_device *device);
 
 /* Finds the timings by which the kernels of batches are chosen, unless one
  * computes all. The memory of the streams and the known-answer test's keys
- * must be there: kernels may be measured. */
-cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
+ * must be there: kernels may be measured. WARPRSA_DEADLINE: the first stream
+ * still computes what was measured. */
+warprsa_status warprsa_cuda_choose_timings(warprsa_device *device);
 
 /* Has the driver load the code of the tests below. If it loaded a kernel's when
  * that is first launched, it could wait for the tests that are under way. An
@@ -89,7 +90,8 @@ cudaError_t warprsa_cuda_choose_timings(warprsa_device *device);
 void warprsa_cuda_load_kernels(warprsa_device *device);
 
 /* Runs the known-answer tests of an opening: of each kernel that may be chosen,
- * or of the one for all batches, and of each stream, on all streams at once. A
+ * or of the one for all batches, of the one that computes what these do not,
+ * and of each stream, on all streams at once. A
  * kernel for requests of one key that computes wrongly is left out, which the
  * trace and the description say. Another one, or a stream, is
  * WARPRSA_CHECK_FAILED, and the trace says which. A test that misses its

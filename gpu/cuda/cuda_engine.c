@@ -290,8 +290,7 @@ static warprsa_status open_device(warprsa_device *device, opening *o)
     o->memory_ms = lap(o);
     if (status == WARPRSA_OK) {
         o->what = "choice of kernels";
-        status = warprsa_cuda_status(device, o->what,
-                                     warprsa_cuda_choose_timings(device));
+        status = warprsa_cuda_choose_timings(device);
     }
     o->timings_ms = lap(o);
     if (status == WARPRSA_OK) {

@@ -70,33 +70,41 @@ static uint8_t *place_of(const warprsa_device *device, uint32_t index)
     return first + device->key_sizes[index].at * stride_of(device, index);
 }
 
-/* Gives the key of this index its place in device memory. False: there is none
- * for another large key. */
-static bool find_place(warprsa_device *device, warprsa_key_size *size,
-                       uint32_t index)
+/* Gives a large key its place in device memory. False: there is none. */
+static bool find_large_place(warprsa_device *device, unplaced_key *key)
 {
-    size->at = index;
-    return !size->is_large ||
-           warprsa_id_pool_acquire(&device->large_places, &size->at);
+    return warprsa_id_pool_acquire(&device->large_places, &key->size.at);
 }
 
 /* Gives back the place of a key. */
-static void give_back(warprsa_device *device, uint32_t index)
+static void give_back(warprsa_device *device, const warprsa_key_size *size)
 {
-    if (device->key_sizes[index].is_large)
-        warprsa_id_pool_release(&device->large_places,
-                                device->key_sizes[index].at);
+    if (size->is_large)
+        warprsa_id_pool_release(&device->large_places, size->at);
 }
 
-/* Copies a key to a place on the device. WARPRSA_UNSUPPORTED_KEY: there is none
- * for a large key, and no other key need make room. */
-static warprsa_status place(warprsa_device *device, unplaced_key *key,
+/* Gives a key its index and its place, one of a large class the place first:
+ * where neither is there, a large key makes room for both. */
+static warprsa_status find_place(warprsa_device *device, unplaced_key *key,
+                                 uint32_t *index)
+{
+    if (key->size.is_large && !find_large_place(device, key))
+        return WARPRSA_LARGE_KEYS_FULL;
+    if (!warprsa_id_pool_acquire(&device->key_ids, index)) {
+        give_back(device, &key->size);
+        return WARPRSA_NO_MEMORY;
+    }
+    if (!key->size.is_large)
+        key->size.at = *index;
+    return WARPRSA_OK;
+}
+
+/* Copies a key to its place on the device, which it gives back on failure. */
+static warprsa_status place(warprsa_device *device, const unplaced_key *key,
                             uint32_t index)
 {
     cudaError_t error = cudaSetDevice((int)device->config.ordinal);
 
-    if (!find_place(device, &key->size, index))
-        return WARPRSA_UNSUPPORTED_KEY;
     device->key_sizes[index] = key->size;
     device->key_folds[index] = key->folds;
     if (error == cudaSuccess)
@@ -106,12 +114,12 @@ static warprsa_status place(warprsa_device *device, unplaced_key *key,
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(device->key_stream);
     if (error != cudaSuccess)
-        give_back(device, index);
+        give_back(device, &key->size);
     return warprsa_cuda_status(device, "loading a key", error);
 }
 
 /* Loads a key of a large class for the known-answer test, at an index behind
- * those of other keys. */
+ * those of other keys. The first keys of these classes always find a place. */
 static warprsa_status load_test_key(warprsa_device *device,
                                     const warprsa_private_key *key,
                                     uint32_t *index)
@@ -120,6 +128,8 @@ static warprsa_status load_test_key(warprsa_device *device,
     warprsa_status status = prepare(device, &unplaced, key);
 
     *index = device->config.keys_max + (uint32_t)warprsa_key_class(key);
+    if (status == WARPRSA_OK && !find_large_place(device, &unplaced))
+        status = WARPRSA_LARGE_KEYS_FULL;
     if (status == WARPRSA_OK)
         status = place(device, &unplaced, *index);
     wipe(device, &unplaced);
@@ -197,10 +207,9 @@ warprsa_status warprsa_cuda_load_key(warprsa_device *device,
 
     if (status == WARPRSA_OK && unplaced.size.is_large)
         status = warprsa_cuda_take_large(device);
-    if (status == WARPRSA_OK &&
-        !warprsa_id_pool_acquire(&device->key_ids, index))
-        status = WARPRSA_NO_MEMORY;
-    else if (status == WARPRSA_OK) {
+    if (status == WARPRSA_OK)
+        status = find_place(device, &unplaced, index);
+    if (status == WARPRSA_OK) {
         status = place(device, &unplaced, *index);
         if (status != WARPRSA_OK)
             warprsa_id_pool_release(&device->key_ids, *index);
@@ -221,7 +230,7 @@ warprsa_status warprsa_cuda_unload_key(warprsa_device *device, uint32_t index)
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(device->key_stream);
     if (error == cudaSuccess) {
-        give_back(device, index);
+        give_back(device, &device->key_sizes[index]);
         warprsa_id_pool_release(&device->key_ids, index);
     }
     return warprsa_cuda_status(device, "wiping a key", error);

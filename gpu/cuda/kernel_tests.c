@@ -50,6 +50,21 @@ static void end(tester *t, unsigned stream)
     memset(&t->device->streams[stream].eta, 0, sizeof(warprsa_eta));
 }
 
+/* The kernel that computes what the others do not. */
+static const warprsa_kernel *default_of(const warprsa_device *device)
+{
+    return warprsa_kernel_by_default(device->int32_keys);
+}
+
+/* The kernel that a test names, or the one of a class without timings. */
+static const warprsa_kernel *kernel_of(const warprsa_device *device,
+                                       const warprsa_kernel_test *test)
+{
+    if (test->kernel != NULL)
+        return test->kernel;
+    return device->kernel != NULL ? device->kernel : default_of(device);
+}
+
 static void begin(tester *t, warprsa_kernel_test *test)
 {
     stream_test *s = &t->streams[test->stream];
@@ -57,8 +72,7 @@ static void begin(tester *t, warprsa_kernel_test *test)
     warprsa_status status = t->error;
 
     if (status == WARPRSA_OK) {
-        if (test->kernel != NULL)
-            memory->kernel = test->kernel;
+        memory->kernel = kernel_of(t->device, test);
         status = warprsa_known_answer_start(&warprsa_cuda_engine, t->device,
                                             &t->device->test, test->stream,
                                             test->size, &s->trial);
@@ -106,12 +120,10 @@ static void say_failed(const warprsa_device *device,
                        const warprsa_kernel_test *test)
 {
     char line[sizeof(device->description) + 160];
-    const warprsa_kernel *kernel = test->kernel;
+    const warprsa_kernel *kernel = kernel_of(device, test);
 
-    if (kernel == NULL)
-        kernel = device->kernel;
-    if (kernel == NULL)
-        kernel = warprsa_kernel_by_default(device->int32_keys);
+    if (!warprsa_kernel_takes(kernel, &device->gpu, test->size))
+        kernel = default_of(device);
     if (device->config.trace == NULL)
         return;
     snprintf(line, sizeof(line),
@@ -131,21 +143,37 @@ static void load_code(const warprsa_device *device,
                                          device->config.direct_table_reads};
 
     if (kernel == NULL || !warprsa_kernel_takes(kernel, &device->gpu, size))
-        kernel = warprsa_kernel_by_default(device->int32_keys);
+        kernel = default_of(device);
     if (kernel->fold[size] != NULL)
         (void)kernel->fold[size]->launch(&none, 0, NULL);
     else
         (void)kernel->launch[size](&none.batch, NULL);
 }
 
+/* If one kernel is for all batches and takes only requests of one key: the one
+ * that computes the others. Otherwise NULL. */
+static const warprsa_kernel *rest_of(const warprsa_device *device)
+{
+    return device->kernel != NULL && device->kernel->shares_key
+               ? default_of(device)
+               : NULL;
+}
+
 void warprsa_cuda_load_kernels(warprsa_device *device)
 {
     const warprsa_kernel_timings *timings = &device->timings;
+    const warprsa_kernel *rest = rest_of(device);
 
     for (size_t i = 0; i < timings->count; i++)
         load_code(device, timings->row[i].kernel, timings->row[i].size);
-    for (int i = 0; timings->count == 0 && i < WARPRSA_CLASS_LARGE; i++)
-        load_code(device, device->kernel, (warprsa_size_class)i);
+    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++) {
+        const warprsa_size_class size = (warprsa_size_class)i;
+
+        if (warprsa_fastest_kernel(timings, size, 1) == NULL)
+            load_code(device, device->kernel, size);
+        if (rest != NULL)
+            load_code(device, rest, size);
+    }
     /* Whatever it is, a test tells. */
     (void)cudaGetLastError();
 }
@@ -159,7 +187,8 @@ warprsa_status warprsa_cuda_prove_kernels(warprsa_device *device)
 
     if (t.streams == NULL)
         return WARPRSA_NO_MEMORY;
-    status = warprsa_prove_kernels(&device->timings, streams, run, &t, &proof);
+    status = warprsa_prove_kernels(&device->timings, rest_of(device), streams,
+                                   run, &t, &proof);
     free(t.streams);
     for (unsigned i = 0; i < proof.wrong_count; i++)
         say_wrong(device, proof.wrong[i]);

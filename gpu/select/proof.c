@@ -6,7 +6,9 @@
 #include "gpu/select/proof.h"
 
 enum {
-    TESTS_MAX = WARPRSA_KERNEL_TIMINGS_MAX + WARPRSA_STREAMS_MAX,
+    /* Of rows, of classes without one and by the rest's kernel; of streams. */
+    TESTS_MAX = WARPRSA_KERNEL_TIMINGS_MAX + 2 * WARPRSA_CLASS_LARGE +
+                WARPRSA_STREAMS_MAX,
 };
 
 typedef struct test_list {
@@ -31,17 +33,29 @@ static void add_stream(test_list *list, const warprsa_kernel_timings *timings,
     add(list, size, warprsa_fastest_kernel(timings, size, 1), stream);
 }
 
+/* The next one, on the stream whose turn it is. */
+static void add_next(test_list *list, warprsa_size_class size,
+                     const warprsa_kernel *kernel, unsigned streams)
+{
+    add(list, size, kernel, (unsigned)(list->count % streams));
+}
+
 /* The tests of all kernels on the streams in turn, and one on each stream that
  * is left. */
 static void list_all(test_list *list, const warprsa_kernel_timings *timings,
-                     unsigned streams)
+                     const warprsa_kernel *rest, unsigned streams)
 {
     list->count = 0;
     for (size_t i = 0; i < timings->count; i++)
-        add(list, timings->row[i].size, timings->row[i].kernel,
-            (unsigned)(i % streams));
-    for (unsigned i = 0; timings->count == 0 && i < WARPRSA_CLASS_LARGE; i++)
-        add(list, (warprsa_size_class)i, NULL, i % streams);
+        add_next(list, timings->row[i].size, timings->row[i].kernel, streams);
+    for (int i = 0; i < WARPRSA_CLASS_LARGE; i++) {
+        const warprsa_size_class size = (warprsa_size_class)i;
+
+        if (warprsa_fastest_kernel(timings, size, 1) == NULL)
+            add_next(list, size, NULL, streams);
+        if (rest != NULL)
+            add_next(list, size, rest, streams);
+    }
     for (unsigned s = (unsigned)list->count; s < streams; s++)
         add_stream(list, timings, s);
 }
@@ -91,6 +105,7 @@ static warprsa_status judge(const test_list *list,
 }
 
 warprsa_status warprsa_prove_kernels(warprsa_kernel_timings *timings,
+                                     const warprsa_kernel *rest,
                                      unsigned streams,
                                      warprsa_run_kernel_tests run, void *arg,
                                      warprsa_proof *proof)
@@ -100,7 +115,7 @@ warprsa_status warprsa_prove_kernels(warprsa_kernel_timings *timings,
     test_list list;
 
     *proof = (warprsa_proof){0};
-    list_all(&list, timings, streams);
+    list_all(&list, timings, rest, streams);
     run(arg, list.test, list.count);
     status = judge(&list, timings, has_passed, proof);
     if (status != WARPRSA_OK)

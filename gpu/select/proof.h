@@ -14,7 +14,7 @@
 /* The known-answer test of one class. */
 typedef struct warprsa_kernel_test {
     warprsa_size_class size;
-    /* NULL: the device has no timings, and computes the class by one. */
+    /* NULL: the one by which the device computes a class without timings. */
     const warprsa_kernel *kernel;
     unsigned stream;
     warprsa_status status; /* WARPRSA_CHECK_FAILED: the answer was wrong */
@@ -34,8 +34,10 @@ typedef struct warprsa_proof {
 } warprsa_proof;
 
 /*
- * Tests each row's kernel with its class, or each class but the large ones if
- * there are no rows, and each of 1..WARPRSA_STREAMS_MAX streams.
+ * Tests each row's kernel with its class, each class but the large ones that
+ * has no row of a kernel for any request, and each of 1..WARPRSA_STREAMS_MAX
+ * streams. `rest` is tested with each class, too: it computes what a kernel for
+ * requests of one key does not, if that is for all batches; else it is NULL.
  *
  * A kernel for requests of one key that computes wrongly is left out: its rows
  * of all classes go, and *proof names it. The others compute what it would
@@ -43,10 +45,11 @@ typedef struct warprsa_proof {
  * stream may be what is wrong. Any other kernel that computes wrongly, or any
  * other error, is an error of the device, and that status is returned: there
  * need not be a kernel in its place. Of several it is the first in the order of
- * rows, those of streams last. Calls `run` on the caller's thread, twice at
- * most.
+ * rows, then of classes; those of streams are last. Calls `run` on the caller's
+ * thread, twice at most.
  */
 warprsa_status warprsa_prove_kernels(warprsa_kernel_timings *timings,
+                                     const warprsa_kernel *rest,
                                      unsigned streams,
                                      warprsa_run_kernel_tests run, void *arg,
                                      warprsa_proof *proof);

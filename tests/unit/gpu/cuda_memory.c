@@ -51,11 +51,18 @@ static cudaError_t synchronize_fails_with; /* for the stream of keys */
 /* Its answers are wrong; NULL: none. */
 static const struct played_stream *is_wrong;
 static const struct played_stream *hangs; /* is never done */
+static bool ends_late;                    /* it is, when its deadline is over */
+static unsigned asked_late;
 static const struct played_stream *fails; /* can't launch */
 static bool folds_are_wrong;
 static unsigned folds;  /* batches that are folded */
 static unsigned loaded; /* kernels, of each class */
-static bool are_timed;  /* by rows, and not one kernel for all batches */
+/* The kernel for all batches; NULL: they are chosen by timings, which are known
+ * unless the device has to be calibrated. */
+static const char *for_all;
+static bool is_calibrated;
+/* The class in which all answers are wrong but those of the fold; or none. */
+static int wrong_class;
 /* Calls of functions that wait for all that the device has to do. */
 static unsigned waits;
 /* Streams that had something to do when one was first asked. */
@@ -67,6 +74,7 @@ static struct played_stream {
     cudaStream_t stream;
     const uint8_t *from, *to;
     unsigned launches; /* of the batch */
+    unsigned wipes;
     bool is_synchronized;
 } played_streams[1 + STREAMS]; /* the first one is for keys */
 
@@ -191,9 +199,19 @@ cudaError_t cudaMemset(void *at, int value, size_t size)
     return cudaSuccess;
 }
 
+static struct played_stream *stream_of(cudaStream_t stream)
+{
+    unsigned i = 0;
+
+    while (played_streams[i].stream != stream)
+        assert_true(++i < sizeof(played_streams) / sizeof(played_streams[0]));
+    return &played_streams[i];
+}
+
 cudaError_t cudaMemsetAsync(void *at, int value, size_t size,
                             cudaStream_t stream)
 {
+    stream_of(stream)->wipes++;
     return cudaMemset(at, value, size);
 }
 
@@ -202,15 +220,6 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size,
 {
     memcpy(to, from, size);
     return cudaSuccess;
-}
-
-static struct played_stream *stream_of(cudaStream_t stream)
-{
-    unsigned i = 0;
-
-    while (played_streams[i].stream != stream)
-        assert_true(++i < sizeof(played_streams) / sizeof(played_streams[0]));
-    return &played_streams[i];
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -259,8 +268,14 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     for (unsigned s = 0; !has_been_asked && s <= STREAMS; s++)
         tested += played_streams[s].launches > 0;
     has_been_asked = true;
-    return is_busy || stream_of(stream) == hangs ? cudaErrorNotReady
-                                                 : cudaSuccess;
+    if (ends_late && now.tv_sec >= TIMEOUT_MS / 1000 && asked_late++ > 0)
+        hangs = NULL;
+    if (is_busy || stream_of(stream) == hangs)
+        return cudaErrorNotReady;
+    /* Of a calibration, whose batches nobody counts. */
+    if (is_calibrated && loaded == 0)
+        stream_of(stream)->launches = 0;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -284,7 +299,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties,
                                     int device)
 {
     memset(properties, 0, sizeof(*properties));
-    snprintf(properties->name, sizeof(properties->name), "played");
+    snprintf(properties->name, sizeof(properties->name), "%s",
+             is_calibrated ? "played, unknown" : "played");
     properties->major = 9;
     return cudaSuccess;
 }
@@ -385,7 +401,8 @@ static int compute(const warprsa_batch *batch, warprsa_size_class size,
     static int compute_##bits(const warprsa_batch *batch,                      \
                               struct CUstream_st *stream)                      \
     {                                                                          \
-        return compute(batch, WARPRSA_CLASS_##bits, true, stream);             \
+        return compute(batch, WARPRSA_CLASS_##bits,                            \
+                       WARPRSA_CLASS_##bits != wrong_class, stream);           \
     }
 COMPUTE(1024)
 COMPUTE(2048)
@@ -465,7 +482,7 @@ const warprsa_kernel *const warprsa_kernels[WARPRSA_KERNELS] = {
 
 const warprsa_kernel *warprsa_kernel_named(const char *name)
 {
-    return &played;
+    return strcmp(name, played_fold.name) == 0 ? &played_fold : &played;
 }
 
 const warprsa_kernel *warprsa_kernel_by_default(bool int32_keys)
@@ -481,7 +498,9 @@ bool warprsa_kernel_runs(const warprsa_kernel *kernel, const warprsa_gpu *gpu)
 bool warprsa_kernel_takes(const warprsa_kernel *kernel, const warprsa_gpu *gpu,
                           warprsa_size_class size)
 {
-    return kernel->launch[size] != NULL || kernel->fold[size] != NULL;
+    /* The fold is played for one request, and a calibration has more. */
+    return kernel->launch[size] != NULL ||
+           (kernel->fold[size] != NULL && !is_calibrated);
 }
 
 bool warprsa_runs_machine_code(uint32_t capability, const uint32_t *of,
@@ -515,7 +534,7 @@ static warprsa_status open_with(unsigned streams)
     const warprsa_device_config config = {.streams = streams,
                                           .batch_max = BATCH_MAX,
                                           .keys_max = keys_max,
-                                          .kernel = are_timed ? NULL : "played",
+                                          .kernel = for_all,
                                           .random = give_random,
                                           .trace = trace};
     char why[160];
@@ -542,9 +561,12 @@ static int plenty(void **state)
     is_busy = false;
     is_wrong = NULL;
     hangs = NULL;
+    ends_late = false;
     fails = NULL;
     folds_are_wrong = false;
-    are_timed = false;
+    for_all = "played";
+    is_calibrated = false;
+    wrong_class = -1;
     launch_fails_with = cudaSuccess;
     synchronize_fails_with = cudaSuccess;
     last_error = cudaSuccess;
@@ -786,18 +808,27 @@ TEST_IN(a_block_that_does_not_come, opened, closed)
     assert_int_equal(blocks_in_use, before + WARPRSA_TABLE_BLOCKS);
 }
 
+static void assert_wiped(const uint8_t *at, size_t bytes)
+{
+    for (size_t b = 0; b < bytes; b++)
+        assert_int_equal(at[b], 0);
+}
+
 /* A batch that could not be started may have kernels under way. Nobody else
  * gets its memory before these or the stream's next batch have ended. What it
- * has copied to the device is wiped. */
+ * has copied to the device is wiped, and then what its kernels have left in
+ * that memory, in the order of the stream. */
 TEST_IN(a_batch_that_was_not_started, opened, closed)
 {
     const warprsa_batch_memory *memory = &device->streams[3].memory;
+    const unsigned wipes = played_streams[1 + 3].wipes;
 
     launch_fails_with = cudaErrorMemoryAllocation;
     assert_int_equal(start(3, BATCH_MAX), WARPRSA_NO_MEMORY);
     launch_fails_with = cudaSuccess;
-    for (size_t b = 0; b < device->staging.device_bytes; b++)
-        assert_int_equal(((const uint8_t *)memory->device_block)[b], 0);
+    assert_wiped(memory->device_block, device->staging.device_bytes);
+    assert_wiped(device->tables.block[0], LONGEST_TABLE);
+    assert_int_equal(played_streams[1 + 3].wipes, wipes + 2);
     is_busy = true;
     assert_int_equal(start(4, BATCH_MAX), WARPRSA_OK);
     assert_int_equal(start(3, 1), WARPRSA_OK);
@@ -899,7 +930,7 @@ TEST_IN(each_kernel_is_tested, plenty, NULL)
 {
     static const unsigned streams[] = {1, 3, 5, 6, STREAMS};
 
-    are_timed = true;
+    for_all = NULL;
     for (unsigned i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
         assert_int_equal(open_with(streams[i]), WARPRSA_OK);
         assert_int_equal(loaded, 5);
@@ -911,11 +942,46 @@ TEST_IN(each_kernel_is_tested, plenty, NULL)
     }
 }
 
+/* A class in which a calibration has measured nothing is tested by the kernel
+ * that is to compute it. */
+TEST_IN(a_class_without_timings_is_tested, plenty, NULL)
+{
+    for_all = NULL;
+    is_calibrated = true;
+    for (unsigned streams = 1; streams <= STREAMS; streams++) {
+        wrong_class = -1;
+        assert_int_equal(open_with(streams), WARPRSA_OK);
+        assert_int_equal(device->timings.count, WARPRSA_CLASS_LARGE);
+        assert_true(engine->close(device));
+        wrong_class = WARPRSA_CLASS_4096;
+        assert_int_equal(open_with(streams), WARPRSA_CHECK_FAILED);
+        assert_int_equal(loaded, WARPRSA_CLASS_LARGE);
+        assert_non_null(strstr(said, "RSA-4096 by the kernel played on"));
+        nothing_is_left();
+    }
+}
+
+/* A fold that is to compute all batches computes what it can. What computes the
+ * rest is loaded and tested, too, with the fold's class as with the others. */
+TEST_IN(the_rest_of_a_fold_is_tested, plenty, NULL)
+{
+    for_all = "played_fold";
+    assert_int_equal(open_with(1), WARPRSA_OK);
+    assert_int_equal(loaded, 2 * WARPRSA_CLASS_LARGE);
+    assert_int_equal(all_launches(), 2 * WARPRSA_CLASS_LARGE);
+    assert_int_equal(folds, 1);
+    assert_true(engine->close(device));
+    wrong_class = WARPRSA_CLASS_3072;
+    assert_int_equal(open_with(1), WARPRSA_CHECK_FAILED);
+    assert_non_null(strstr(said, "RSA-3072 by the kernel played on stream 0:"));
+    nothing_is_left();
+}
+
 /* A kernel for requests of one key that is wrong is left out, and its stream
  * passes another test. If it is the stream that is wrong, that is found. */
 TEST_IN(a_fold_is_left_out, plenty, NULL)
 {
-    are_timed = true;
+    for_all = NULL;
     folds_are_wrong = true;
     assert_int_equal(open_device(), WARPRSA_OK);
     assert_int_equal(folds, 1);
@@ -960,6 +1026,27 @@ TEST_IN(a_test_that_hangs, plenty, NULL)
                         TIMEOUT_MS / 1000 + 1);
         snprintf(stream, sizeof(stream), "played on stream %u:", s % STREAMS);
         assert_non_null(strstr(said, stream));
+        nothing_is_left();
+    }
+}
+
+/* If it is a batch of a calibration, no test is started behind it. If it ends
+ * late, the tests begin when it has. */
+TEST_IN(a_calibration_that_hangs, plenty, NULL)
+{
+    for_all = NULL;
+    is_calibrated = true;
+    for (int i = 0; i < 2; i++) {
+        now = (struct timespec){0};
+        hangs = &played_streams[1];
+        ends_late = i == 1;
+        asked_late = 0;
+        assert_int_equal(open_device(),
+                         ends_late ? WARPRSA_OK : WARPRSA_DEADLINE);
+        assert_int_equal(now.tv_sec, TIMEOUT_MS / 1000);
+        assert_int_equal(loaded, ends_late ? WARPRSA_CLASS_LARGE : 0);
+        if (ends_late)
+            assert_true(engine->close(device));
         nothing_is_left();
     }
 }
@@ -1015,8 +1102,8 @@ static void run_large(uint32_t key, warprsa_size_class size)
     forget(0);
 }
 
-/* Large keys have a bound of their own, and no other key makes room for one
- * more. Its place is free again once one is unloaded. */
+/* Large keys have a bound of their own, and one of them has to make room for
+ * one more, also where the device has all the keys that it takes. */
 TEST_IN(large_keys_have_a_bound, plenty, closed)
 {
     const uint32_t most = WARPRSA_LARGE_KEYS_MAX;
@@ -1035,17 +1122,33 @@ TEST_IN(large_keys_have_a_bound, plenty, closed)
                          warprsa_form_large.key_bytes);
     for (int i = 0; i < 2; i++)
         assert_int_equal(engine->load_key(device, &key, &index),
-                         WARPRSA_UNSUPPORTED_KEY);
+                         WARPRSA_LARGE_KEYS_FULL);
     assert_int_equal(engine->unload_key(device, last), WARPRSA_OK);
     assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
     assert_int_equal(engine->load_key(device, &key, &index),
-                     WARPRSA_UNSUPPORTED_KEY);
+                     WARPRSA_LARGE_KEYS_FULL);
     run_large(last, WARPRSA_CLASS_6144);
     /* As many others as ever. */
     warprsa_known_answer_key(&key, WARPRSA_CLASS_2048);
     for (uint32_t i = 0; i < keys_max - most - 1; i++)
         assert_int_equal(engine->load_key(device, &key, &index), WARPRSA_OK);
     assert_int_equal(engine->load_key(device, &key, &index), WARPRSA_NO_MEMORY);
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_8192);
+    assert_int_equal(engine->load_key(device, &key, &index),
+                     WARPRSA_LARGE_KEYS_FULL);
+    assert_int_equal(engine->unload_key(device, last), WARPRSA_OK);
+    assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
+    run_large(last, WARPRSA_CLASS_8192);
+    /* The last index goes to a key of another class: the place stays free. */
+    assert_int_equal(engine->unload_key(device, last), WARPRSA_OK);
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_2048);
+    assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_8192);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(engine->load_key(device, &key, &index),
+                         WARPRSA_NO_MEMORY);
+    assert_int_equal(engine->unload_key(device, last), WARPRSA_OK);
+    assert_int_equal(engine->load_key(device, &key, &last), WARPRSA_OK);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -32,6 +32,7 @@ typedef struct fault {
     warprsa_size_class size;
     unsigned stream;
     warprsa_status status;
+    bool is_default; /* of what computes a class without rows instead */
 } fault;
 
 typedef struct played {
@@ -39,6 +40,8 @@ typedef struct played {
     fault faults[2];
     unsigned runs, tests;
     unsigned of_stream[WARPRSA_STREAMS_MAX];
+    /* By a kernel that the test names; by another one. */
+    unsigned of_size[WARPRSA_CLASS_LARGE][2];
 } played;
 
 static warprsa_status status_of(const played *p,
@@ -47,7 +50,7 @@ static warprsa_status status_of(const played *p,
     for (unsigned i = 0; i < p->fault_count; i++) {
         const fault *f = &p->faults[i];
 
-        if (f->kernel == NULL
+        if (f->kernel == NULL && !f->is_default
                 ? f->stream == test->stream
                 : f->kernel == test->kernel && f->size == test->size)
             return f->status;
@@ -63,6 +66,7 @@ static void run(void *arg, warprsa_kernel_test *tests, size_t count)
     p->tests += (unsigned)count;
     for (size_t i = 0; i < count; i++) {
         p->of_stream[tests[i].stream]++;
+        p->of_size[tests[i].size][tests[i].kernel == NULL]++;
         tests[i].status = status_of(p, &tests[i]);
     }
 }
@@ -79,8 +83,9 @@ TEST(all_are_right)
         warprsa_proof proof;
         played p = {0};
 
-        assert_int_equal(warprsa_prove_kernels(&timings, s, run, &p, &proof),
-                         WARPRSA_OK);
+        assert_int_equal(
+            warprsa_prove_kernels(&timings, NULL, s, run, &p, &proof),
+            WARPRSA_OK);
         assert_int_equal(proof.wrong_count, 0);
         assert_int_equal(timings.count, all.count);
         assert_int_equal(p.runs, 1);
@@ -102,13 +107,74 @@ TEST(no_timings)
         played p = {0};
 
         assert_int_equal(
-            warprsa_prove_kernels(&timings, streams[i], run, &p, &proof),
+            warprsa_prove_kernels(&timings, NULL, streams[i], run, &p, &proof),
             WARPRSA_OK);
         assert_int_equal(p.tests, streams[i] < WARPRSA_CLASS_LARGE
                                       ? WARPRSA_CLASS_LARGE
                                       : streams[i]);
         for (unsigned k = 0; k < streams[i]; k++)
             assert_true(p.of_stream[k] > 0);
+    }
+}
+
+/* A class that only a fold has a row of, or none at all, is tested by what the
+ * device computes it by; wrong, that is the device's fault. */
+TEST(classes_without_rows)
+{
+    static const warprsa_kernel_timings some = {
+        3,
+        {{WARPRSA_CLASS_2048, &base, 100, 1, 2, 4},
+         {WARPRSA_CLASS_3072, &base, 100, 1, 2, 4},
+         {WARPRSA_CLASS_1024, &fold, 100, 1, 2, 4}}};
+
+    for (unsigned streams = 1; streams <= 24; streams++) {
+        warprsa_kernel_timings timings = some;
+        warprsa_proof proof;
+        played p = {0};
+
+        assert_int_equal(
+            warprsa_prove_kernels(&timings, NULL, streams, run, &p, &proof),
+            WARPRSA_OK);
+        assert_int_equal(p.of_size[WARPRSA_CLASS_1024][0], 1);
+        assert_true(p.of_size[WARPRSA_CLASS_1024][1] > 0);
+        assert_true(p.of_size[WARPRSA_CLASS_4096][1] > 0);
+        assert_int_equal(p.tests, streams < 5 ? 5 : streams);
+        p = (played){.fault_count = 1,
+                     .faults = {{.is_default = true,
+                                 .size = WARPRSA_CLASS_4096,
+                                 .status = WARPRSA_CHECK_FAILED}}};
+        assert_int_equal(
+            warprsa_prove_kernels(&timings, NULL, streams, run, &p, &proof),
+            WARPRSA_CHECK_FAILED);
+        assert_int_equal(proof.failed.size, WARPRSA_CLASS_4096);
+        assert_null(proof.failed.kernel);
+    }
+}
+
+/* A fold computes all batches as far as it can. What computes the rest is
+ * tested with each class, too. */
+TEST(the_rest_of_a_fold)
+{
+    for (unsigned streams = 1; streams <= 24; streams++) {
+        warprsa_kernel_timings timings = none;
+        warprsa_proof proof;
+        played p = {0};
+
+        assert_int_equal(
+            warprsa_prove_kernels(&timings, &base, streams, run, &p, &proof),
+            WARPRSA_OK);
+        assert_int_equal(p.tests, streams < 2 * WARPRSA_CLASS_LARGE
+                                      ? 2 * WARPRSA_CLASS_LARGE
+                                      : streams);
+        for (int i = 0; i < WARPRSA_CLASS_LARGE; i++)
+            assert_int_equal(p.of_size[i][0], 1);
+        p = (played){
+            .fault_count = 1,
+            .faults = {{&base, WARPRSA_CLASS_4096, 0, WARPRSA_CHECK_FAILED}}};
+        assert_int_equal(
+            warprsa_prove_kernels(&timings, &base, streams, run, &p, &proof),
+            WARPRSA_CHECK_FAILED);
+        assert_ptr_equal(proof.failed.kernel, &base);
     }
 }
 
@@ -124,8 +190,9 @@ TEST(a_fold_is_left_out)
             .faults = {{&fold, i == 0 ? WARPRSA_CLASS_2048 : WARPRSA_CLASS_3072,
                         0, WARPRSA_CHECK_FAILED}}};
 
-        assert_int_equal(warprsa_prove_kernels(&timings, 24, run, &p, &proof),
-                         WARPRSA_OK);
+        assert_int_equal(
+            warprsa_prove_kernels(&timings, NULL, 24, run, &p, &proof),
+            WARPRSA_OK);
         assert_int_equal(proof.wrong_count, 1);
         assert_ptr_equal(proof.wrong[0], &fold);
         assert_int_equal(timings.count, all.count - 2);
@@ -152,7 +219,7 @@ TEST(all_folds_are_left_out)
                        {&fold, WARPRSA_CLASS_3072, 0, WARPRSA_CHECK_FAILED}}};
 
         assert_int_equal(
-            warprsa_prove_kernels(&timings, streams, run, &p, &proof),
+            warprsa_prove_kernels(&timings, NULL, streams, run, &p, &proof),
             WARPRSA_OK);
         assert_int_equal(proof.wrong_count, 2);
         assert_ptr_equal(proof.wrong[0], &fold); /* in the order of rows */
@@ -179,8 +246,9 @@ TEST(another_kernel_is_not)
                 {kernels[i], WARPRSA_CLASS_2048, 0, WARPRSA_CHECK_FAILED},
                 {&fold, WARPRSA_CLASS_2048, 0, WARPRSA_CHECK_FAILED}}};
 
-        assert_int_equal(warprsa_prove_kernels(&timings, 24, run, &p, &proof),
-                         WARPRSA_CHECK_FAILED);
+        assert_int_equal(
+            warprsa_prove_kernels(&timings, NULL, 24, run, &p, &proof),
+            WARPRSA_CHECK_FAILED);
         assert_ptr_equal(proof.failed.kernel, kernels[i]);
         assert_int_equal(proof.failed.size, WARPRSA_CLASS_2048);
         assert_int_equal(proof.failed.stream, i == 0 ? 0 : 6);
@@ -196,8 +264,9 @@ TEST(a_wrong_stream)
         played p = {.fault_count = 1,
                     .faults = {{NULL, 0, s, WARPRSA_CHECK_FAILED}}};
 
-        assert_int_equal(warprsa_prove_kernels(&timings, 24, run, &p, &proof),
-                         WARPRSA_CHECK_FAILED);
+        assert_int_equal(
+            warprsa_prove_kernels(&timings, NULL, 24, run, &p, &proof),
+            WARPRSA_CHECK_FAILED);
         assert_int_equal(proof.failed.stream, s);
         assert_false(proof.failed.kernel->shares_key);
     }
@@ -212,7 +281,7 @@ TEST(errors_of_the_device)
         .fault_count = 1,
         .faults = {{&fold, WARPRSA_CLASS_2048, 0, WARPRSA_DEVICE_ERROR}}};
 
-    assert_int_equal(warprsa_prove_kernels(&timings, 24, run, &p, &proof),
+    assert_int_equal(warprsa_prove_kernels(&timings, NULL, 24, run, &p, &proof),
                      WARPRSA_DEVICE_ERROR);
     assert_int_equal(proof.wrong_count, 0);
     assert_int_equal(timings.count, all.count);

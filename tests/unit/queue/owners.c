@@ -10,15 +10,21 @@
 #include <stdlib.h>
 #include <time.h>
 
-static warprsa_key *key_of_owner(warprsa_queue *queue, uint64_t owner,
-                                 unsigned seed)
+static warprsa_key *key_of_size(warprsa_queue *queue, uint64_t owner,
+                                warprsa_size_class size, unsigned seed)
 {
-    warprsa_private_key key = fake_key(WARPRSA_CLASS_2048, seed);
+    warprsa_private_key key = fake_key(size, seed);
     uint8_t id[WARPRSA_KEY_ID_BYTES] = {(uint8_t)seed, (uint8_t)(seed >> 8)};
     warprsa_key *added = warprsa_queue_key(queue, owner, id, &key);
 
     assert_non_null(added);
     return added;
+}
+
+static warprsa_key *key_of_owner(warprsa_queue *queue, uint64_t owner,
+                                 unsigned seed)
+{
+    return key_of_size(queue, owner, WARPRSA_CLASS_2048, seed);
 }
 
 /* One owner goes through hundreds of keys. It makes room for them itself, and
@@ -241,6 +247,104 @@ TEST_IN(a_shared_key_makes_no_room_alone, reset, NULL)
     for (unsigned i = 0; i < 2; i++)
         warprsa_key_release(others[i]);
     warprsa_key_release(fresh);
+    fake_finish(queue, &config);
+}
+
+/* An operation with a large key. Its key was loaded for it, or was there. */
+static void answer_large(warprsa_queue *queue, warprsa_key *key, unsigned seed,
+                         bool is_there)
+{
+    const unsigned before = fake.loads;
+    fake_request r;
+
+    fake_fill(&r, WARPRSA_CLASS_8192, seed, seed);
+    assert_int_equal(fake_submit(queue, key, &r), WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(queue, r.ticket, r.output),
+                     WARPRSA_DONE);
+    assert_true(fake_is_right(&r));
+    assert_int_equal(fake.loads, before + !is_there);
+}
+
+/* A device takes so many large keys and no more. One of the owner with most of
+ * these makes room, the one used longest ago, however many other keys another
+ * owner has. No other key does. */
+TEST_IN(large_keys_make_room_for_each_other, reset, NULL)
+{
+    enum {
+        LARGE = 4,
+        OTHERS = 10,
+    };
+    warprsa_queue_config config = fake_config();
+    warprsa_queue *queue = fake_ready_queue(&config);
+    warprsa_key *large[LARGE], *others[OTHERS], *fresh[2];
+
+    FAKE_SET(large_keys_max, LARGE);
+    for (unsigned i = 0; i < OTHERS; i++) {
+        others[i] = key_of_owner(queue, 1000, i);
+        assert_int_equal(fake_answer(queue, others[i], i), WARPRSA_DONE);
+    }
+    for (unsigned i = 0; i < LARGE; i++) {
+        large[i] = key_of_size(queue, 1001, WARPRSA_CLASS_8192, 50 + i);
+        answer_large(queue, large[i], 50 + i, false);
+    }
+    answer_large(queue, large[0], 50, true);
+    for (unsigned i = 0; i < 2; i++) {
+        fresh[i] = key_of_size(queue, 1000, WARPRSA_CLASS_8192, 60 + i);
+        answer_large(queue, fresh[i], 60 + i, false);
+        assert_int_equal(config.counters->keys_evicted, 1 + i);
+    }
+    answer_large(queue, fresh[0], 60, true);
+    answer_large(queue, large[0], 50, true);
+    answer_large(queue, large[3], 53, true);
+    for (unsigned i = 0; i < OTHERS; i++)
+        assert_int_equal(fake_answer(queue, others[i], i), WARPRSA_DONE);
+    assert_int_equal(config.counters->keys_loaded, OTHERS + LARGE + 2);
+    answer_large(queue, large[1], 51, false); /* both owners have two */
+    answer_large(queue, fresh[0], 60, true);
+    answer_large(queue, fresh[1], 61, true);
+    for (unsigned i = 0; i < OTHERS; i++)
+        warprsa_key_release(others[i]);
+    for (unsigned i = 0; i < LARGE; i++)
+        warprsa_key_release(large[i]);
+    for (unsigned i = 0; i < 2; i++)
+        warprsa_key_release(fresh[i]);
+    fake_finish(queue, &config);
+}
+
+/* If all of them are in use, another one is refused, and no other key goes. */
+TEST_IN(large_keys_in_use_make_no_room, reset, NULL)
+{
+    warprsa_queue_config config = fake_config();
+    warprsa_key *large[2], *other;
+    fake_request r[2];
+    warprsa_queue *queue;
+
+    config.engines[0].streams = 2;
+    queue = fake_ready_queue(&config);
+    FAKE_SET(large_keys_max, 1);
+    other = key_of_owner(queue, 1000, 1);
+    assert_int_equal(fake_answer(queue, other, 1), WARPRSA_DONE);
+    for (unsigned i = 0; i < 2; i++) {
+        large[i] = key_of_size(queue, 1001 + i, WARPRSA_CLASS_8192, 50 + i);
+        fake_fill(&r[i], WARPRSA_CLASS_8192, 50 + i, i);
+    }
+    FAKE_SET(hold, true);
+    assert_int_equal(fake_submit(queue, large[0], &r[0]), WARPRSA_DONE);
+    FAKE_WAIT(fake.running == 1);
+    assert_int_equal(fake_submit(queue, large[1], &r[1]), WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(queue, r[1].ticket, r[1].output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(config.counters->cpu_reason[WARPRSA_CPU_KEY_CACHE_FULL],
+                     1);
+    assert_int_equal(config.counters->keys_evicted, 0);
+    FAKE_SET(hold, false);
+    assert_int_equal(warprsa_queue_wait(queue, r[0].ticket, r[0].output),
+                     WARPRSA_DONE);
+    answer_large(queue, large[1], 51, false);
+    assert_int_equal(config.counters->keys_evicted, 1);
+    warprsa_key_release(other);
+    for (unsigned i = 0; i < 2; i++)
+        warprsa_key_release(large[i]);
     fake_finish(queue, &config);
 }
 

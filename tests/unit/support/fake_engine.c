@@ -239,23 +239,41 @@ static const char *fake_describe(const warprsa_device *device)
     return device->text;
 }
 
+/* With the lock held: whether the device takes no more keys of this class. */
+static bool is_full(const warprsa_device *device,
+                    const warprsa_private_key *key)
+{
+    unsigned large = 0;
+
+    for (unsigned k = 0; k < KEYS_MAX; k++)
+        large += device->keys[k].live &&
+                 warprsa_key_class(&device->keys[k].key) >= WARPRSA_CLASS_LARGE;
+    return warprsa_key_class(key) >= WARPRSA_CLASS_LARGE &&
+           fake.large_keys_max != 0 && large >= fake.large_keys_max;
+}
+
 static warprsa_status fake_load_key(warprsa_device *device,
                                     const warprsa_private_key *key,
                                     uint32_t *index)
 {
     warprsa_status status = WARPRSA_NO_MEMORY;
+    bool full;
 
     pthread_mutex_lock(&fake.lock);
     held(&fake.hold_load);
     if (fake.load_status != WARPRSA_OK)
         status = fake.load_status;
+    full = is_full(device, key);
+    if (full)
+        status = WARPRSA_LARGE_KEYS_FULL;
     if (fake.load_failures > 0) {
         fake.load_failures--;
         device->lost = true;
         status = WARPRSA_DEVICE_ERROR;
     }
-    for (unsigned k = 0; k < KEYS_MAX && k < device->config.keys_max &&
-                         fake.load_status == WARPRSA_OK && !device->lost;
+    for (unsigned k = 0;
+         k < KEYS_MAX && k < device->config.keys_max &&
+         fake.load_status == WARPRSA_OK && !full && !device->lost;
          k++) {
         if (device->keys[k].live)
             continue;

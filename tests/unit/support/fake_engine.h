@@ -31,11 +31,12 @@ typedef struct fake_engine {
     unsigned open_failures;     /* next opens that fail */
     bool hold_load;             /* load_key() doesn't return */
     warprsa_status load_status; /* of every load_key() */
-    bool hold;                  /* batches don't end */
-    unsigned hold_at;           /* the start of this batch, from 1, sets it */
-    unsigned slow_starts;       /* next starts that sleep for 5 ms */
-    unsigned overdue;           /* next batches held that miss their deadline */
-    unsigned start_failures;    /* next starts that fail with start_status */
+    unsigned large_keys_max; /* keys of large classes loaded; 0: any number */
+    bool hold;               /* batches don't end */
+    unsigned hold_at;        /* the start of this batch, from 1, sets it */
+    unsigned slow_starts;    /* next starts that sleep for 5 ms */
+    unsigned overdue;        /* next batches held that miss their deadline */
+    unsigned start_failures; /* next starts that fail with start_status */
     warprsa_status start_status;
     unsigned wait_failures; /* next batches that end the device */
     unsigned bad_checks;    /* next tasks whose check fails */
