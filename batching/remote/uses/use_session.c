@@ -67,7 +67,8 @@ static bool make_room(warprsa_use_connection *c,
 static void begin_anew(warprsa_use_connection *c)
 {
     c->lost = c->draining = c->wrong = c->answered = false;
-    c->took_ns = c->heard_ns = c->silent_ns = c->removed_ns = 0;
+    c->took_ns = c->heard_ns = c->answered_ns = c->silent_ns = 0;
+    c->removed_ns = 0;
     c->used_ns = warprsa_clock_ns();
     atomic_store(&c->told, 0);
     if (!is_first(c))
@@ -154,6 +155,7 @@ static void close_session(warprsa_use_connection *c)
             warprsa_use_connection_send_back(c, use);
     }
     take_room_away(c);
+    c->silent_ns = 0; /* nothing is left that it could answer */
     warprsa_use_hosts_wake_all(core);
     pthread_mutex_unlock(&core->lock);
 }

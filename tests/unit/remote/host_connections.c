@@ -66,6 +66,18 @@ static unsigned sent_by(unsigned number, const warprsa_link *link,
     return count;
 }
 
+/* Whether as many sessions with host 1 have ended as there were. */
+static bool has_closed_all(const void *arg)
+{
+    unsigned closed = 0;
+
+    (void)arg;
+    pthread_mutex_lock(&fake.lock);
+    closed = fake.hosts[1].closed;
+    pthread_mutex_unlock(&fake.lock);
+    return closed >= CONNECTIONS;
+}
+
 static void ask_many(unsigned first, unsigned count)
 {
     for (unsigned i = first; i < first + count; i++)
@@ -237,7 +249,23 @@ TEST_IN(test_first_is_lost, begin_many, end)
     assert_int_equal(links_of(1), CONNECTIONS - 1);
 }
 
-/* One does not answer any more, while others do: they get what it has. */
+/* A link of host 1 does not answer any more, while others do: they get what it
+ * has. How many uses that were. */
+static unsigned hang(const warprsa_link *hangs)
+{
+    const unsigned moved = sent_by(1, hangs, MANY);
+
+    deny_all_but(hangs, MANY, 2 * MANY);
+    /* What they have answered of that shows that the rest hangs, too. */
+    for (unsigned i = 2 * MANY; i < 2 * MANY + moved; i++) {
+        expect_uses(1, i + 1);
+        assert_ptr_not_equal(fake.hosts[1].sent[i].link, hangs);
+        deny(1, i);
+    }
+    assert_each_once();
+    return moved;
+}
+
 TEST_WITH(test_one_hangs, begin_many, end, (void *)&patient_ms)
 {
     const warprsa_link *hangs = NULL;
@@ -245,17 +273,94 @@ TEST_WITH(test_one_hangs, begin_many, end, (void *)&patient_ms)
 
     fill();
     hangs = fake.hosts[1].further[1];
-    moved = sent_by(1, hangs, MANY);
-    deny_all_but(hangs, MANY, 2 * MANY);
-    expect_uses(1, 2 * MANY + moved);
-    deny_all_but(hangs, 2 * MANY, 2 * MANY + moved);
-    assert_each_once();
+    moved = hang(hangs);
     assert_int_equal(counters->vault_remote_moved, moved);
     for (unsigned i = MANY; i < 2 * MANY; i++) /* late, and nobody's */
         if (fake.hosts[1].sent[i].link == hangs)
             deny(1, i);
     assert_each_once();
     assert_int_equal(links_of(1), CONNECTIONS);
+}
+
+/* Asks for the i-th use until it goes to host 1 by none of these links: those
+ * that do not are denied. Where among the host's uses it is. */
+static unsigned ask_by_other(unsigned i, warprsa_link *const *links,
+                             unsigned count)
+{
+    unsigned at = 0, same = 1;
+
+    while (same > 0) {
+        at = fake.hosts[1].count;
+        ask(i, 7, &sign_pss);
+        expect_uses(1, at + 1);
+        same = 0;
+        for (unsigned j = 0; j < count; j++)
+            same += fake.hosts[1].sent[at].link == links[j];
+        if (same > 0) {
+            deny(1, at);
+            wait_until(is_done, &tasks[i]);
+        }
+    }
+    return at;
+}
+
+/* One use by each of several connections. */
+static void ask_by_each(unsigned count, unsigned at[CONNECTIONS])
+{
+    warprsa_link *links[CONNECTIONS];
+
+    for (unsigned i = 0; i < count; i++) {
+        at[i] = ask_by_other(i, links, i);
+        links[i] = fake.hosts[1].sent[at[i]].link;
+    }
+}
+
+/* Of three connections the second answers. What the first got before that hangs
+ * there. What the third got afterwards may just take its time, and stays: sent
+ * again, it would only be answered later. */
+TEST_WITH(test_slow, begin_many, end, (void *)&patient_ms)
+{
+    static const unsigned one = 1;
+    unsigned at[CONNECTIONS], again = 0;
+
+    fill();
+    for (unsigned i = MANY; i < 2 * MANY; i++)
+        deny(1, i);
+    assert_each_once();
+    ask_by_each(CONNECTIONS, at); /* each has answered at once */
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        deny(1, at[i]);
+    ask_by_each(3, at);
+    again = fake.hosts[1].count;
+    deny(1, at[1]);
+    wait_until(have_moved, &one);
+    expect_uses(1, again + 1);
+    usleep(500000); /* the third has not answered for long enough, too */
+    assert_int_equal(counters->vault_remote_moved, 1);
+    deny(1, again);
+    deny(1, at[2]);
+    for (unsigned i = 0; i < 3; i++) {
+        wait_until(is_done, &tasks[i]);
+        assert_int_equal(tasks[i].done, 1);
+    }
+    assert_int_equal(fake.hosts[1].count, again + 1);
+}
+
+/* A connection that hung and is gone says nothing of the host any more, once
+ * all others are gone, too. */
+TEST_WITH(test_hung_and_closed, begin_many, end, (void *)&patient_ms)
+{
+    fill();
+    fake.hosts[1].further_max = 0; /* there are no others in their place */
+    (void)hang(fake.hosts[1].further[1]);
+    for (unsigned i = 0; i < CONNECTIONS - 1; i++)
+        lose_further(1, i);
+    lose(1);
+    wait_until(has_closed_all, NULL);
+    ask(0, 7, &sign_pss);
+    expect_uses(1, 1);
+    deny(1, 0);
+    wait_until(is_done, &tasks[0]);
 }
 
 static bool has_none(const void *arg)
