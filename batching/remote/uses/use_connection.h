@@ -90,6 +90,9 @@ typedef struct warprsa_use_host {
     char unnumbered[WARPRSA_KEY_NAME_SIZE];
     bool is_unnumbered_said;
     atomic_bool refused; /* what is valid; it has been said */
+    /* How it has lied while the first connection had no session: the pause for
+     * that is still to come. Empty: it has not. */
+    char lie[WARPRSA_TLS_WHY];
 } warprsa_use_host;
 
 /* Of the link's thread. */

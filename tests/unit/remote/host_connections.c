@@ -29,6 +29,7 @@ static int begin_many(void **state)
     for (unsigned i = 1; i <= HOSTS; i++) {
         fake.hosts[i].room = ROOM;
         fake.hosts[i].further_room = FURTHER_ROOM;
+        fake.hosts[i].further_keys_max = fake.hosts[i].keys_max;
         fake.hosts[i].further_max = FURTHER;
     }
     return result;
@@ -186,6 +187,34 @@ TEST_IN(test_refused, begin_many, end)
     assert_in_range(fake.hosts[1].further_asked, 1, 3 * (CONNECTIONS - 1));
     assert_in_range(said("a:1: one connection fewer"), 1, CONNECTIONS - 1);
     assert_int_equal(counters->vault_remote_moved, 0);
+}
+
+/* A connection by which the host takes fewer keys than by the first is given
+ * up: no use ends because it can't have the key. */
+TEST_IN(test_fewer_keys, begin_many, end)
+{
+    set_away(2, true);
+    fake.hosts[1].further_keys_max = 0;
+    ask_many(0, MANY);
+    expect_uses(1, MANY);
+    for (unsigned i = 0; i < MANY; i++)
+        deny(1, i);
+    assert_each_once();
+    assert_in_range(said("a:1: one connection fewer for uses: it takes fewer "
+                         "keys than by the first connection\n"),
+                    1, CONNECTIONS - 1);
+}
+
+/* So are those that are there, if the first one is made anew with more keys. */
+TEST_IN(test_more_keys, begin_many, end)
+{
+    fill();
+    for (unsigned i = MANY; i < 2 * MANY; i++)
+        deny(1, i);
+    assert_each_once();
+    fake.hosts[1].further_keys_max = ++fake.hosts[1].keys_max;
+    lose(1);
+    wait_until(has_closed_all, NULL);
 }
 
 /* Denies what the host has by links other than a lost one, from the `first`-th
@@ -390,6 +419,32 @@ TEST_IN(test_one_lies, begin_many, end)
     assert_int_equal(counters->vault_remote_wrong, 1);
     assert_int_equal(said("a:1: no uses of its keys: a signature is wrong\n"),
                      1);
+}
+
+static bool is_called_liar(const void *arg)
+{
+    (void)arg;
+    return said("a:1: no uses of its keys: a signature is wrong\n") == 1;
+}
+
+/* A host that drops the first connection before it lies by another one is left
+ * alone as one that lies by the first. */
+TEST_IN(test_lies_without_first, begin_many, end)
+{
+    static const unsigned one = 1;
+    const uint8_t wrong[BYTES] = {[BYTES - 1] = 2};
+    unsigned i = MANY;
+
+    fill();
+    while (fake.hosts[1].sent[i].link != fake.hosts[1].further[0])
+        i++;
+    set_away(1, true);
+    lose(1);
+    wait_until(is_closed, NULL);
+    answer(1, i, WARPRSA_REMOTE_OK, wrong, BYTES, WARPRSA_ALLOWED);
+    wait_until(has_none, &one);
+    wait_until(is_called_liar, NULL);
+    assert_int_equal(counters->vault_remote_wrong, 1);
 }
 
 RUN_TESTS(set_up, tear_down)
