@@ -65,7 +65,7 @@ typedef struct warprsa_use_connection {
     atomic_uint told;
     char why[WARPRSA_TLS_WHY];
     uint64_t took_ns;        /* the last answer in this session */
-    uint64_t heard_ns;       /* when that came */
+    uint64_t heard_ns;       /* when that came; the first's welcome, too */
     uint64_t answered_ns;    /* when the last use was sent that has an answer */
     uint64_t used_ns;        /* when it was last sent a use */
     uint32_t keys_max, room; /* uses it may have at once */

@@ -134,8 +134,10 @@ static bool take_link(warprsa_use_connection *c, warprsa_link *link,
     warprsa_use_keys_forget(&c->core->keys, c->bit,
                             is_first(c) ? UINT32_C(1) << c->host->place : 0);
     c->link = link;
-    if (is_first(c))
-        lose_others(c->host);
+    if (!is_first(c))
+        return true;
+    c->heard_ns = warprsa_clock_ns(); /* whatever hangs was sent before */
+    lose_others(c->host);
     return true;
 }
 

@@ -53,6 +53,17 @@ static bool has_all(const void *arg)
     return links_of(*(const unsigned *)arg) == CONNECTIONS;
 }
 
+/* How many uses a host has got. */
+static unsigned uses_of(unsigned number)
+{
+    unsigned count = 0;
+
+    pthread_mutex_lock(&fake.lock);
+    count = fake.hosts[number].count;
+    pthread_mutex_unlock(&fake.lock);
+    return count;
+}
+
 /* How many of a host's uses have come by a link, from the i-th on. */
 static unsigned sent_by(unsigned number, const warprsa_link *link,
                         unsigned first)
@@ -67,16 +78,15 @@ static unsigned sent_by(unsigned number, const warprsa_link *link,
     return count;
 }
 
-/* Whether as many sessions with host 1 have ended as there were. */
-static bool has_closed_all(const void *arg)
+/* Whether so many sessions with host 1 have ended. */
+static bool has_closed(const void *arg)
 {
     unsigned closed = 0;
 
-    (void)arg;
     pthread_mutex_lock(&fake.lock);
     closed = fake.hosts[1].closed;
     pthread_mutex_unlock(&fake.lock);
-    return closed >= CONNECTIONS;
+    return closed >= *(const unsigned *)arg;
 }
 
 static void ask_many(unsigned first, unsigned count)
@@ -163,11 +173,11 @@ TEST_IN(test_room, begin_many, end)
     ask_many(0, MANY);
     expect_uses(1, 1300);
     usleep(100000);
-    assert_int_equal(fake.hosts[1].count, 1300);
+    assert_int_equal(uses_of(1), 1300);
     assert_in_range(links_of(1), 2, CONNECTIONS);
     for (unsigned i = 0; i < MANY; i++) {
         expect_uses(1, i + 1);
-        assert_in_range(fake.hosts[1].count, 0, 1300 + i);
+        assert_in_range(uses_of(1), 0, 1300 + i);
         deny(1, i);
     }
     assert_each_once();
@@ -208,13 +218,15 @@ TEST_IN(test_fewer_keys, begin_many, end)
 /* So are those that are there, if the first one is made anew with more keys. */
 TEST_IN(test_more_keys, begin_many, end)
 {
+    static const unsigned all = CONNECTIONS;
+
     fill();
     for (unsigned i = MANY; i < 2 * MANY; i++)
         deny(1, i);
     assert_each_once();
     fake.hosts[1].further_keys_max = ++fake.hosts[1].keys_max;
     lose(1);
-    wait_until(has_closed_all, NULL);
+    wait_until(has_closed, &all);
 }
 
 /* Denies what the host has by links other than a lost one, from the `first`-th
@@ -250,12 +262,7 @@ TEST_IN(test_one_is_lost, begin_many, end)
 
 static bool has_count(const void *arg)
 {
-    unsigned count = 0;
-
-    pthread_mutex_lock(&fake.lock);
-    count = fake.hosts[1].count;
-    pthread_mutex_unlock(&fake.lock);
-    return count >= *(const unsigned *)arg;
+    return uses_of(1) >= *(const unsigned *)arg;
 }
 
 /* The same of the first one, which does not come back: the others go on. */
@@ -319,7 +326,7 @@ static unsigned ask_by_other(unsigned i, warprsa_link *const *links,
     unsigned at = 0, same = 1;
 
     while (same > 0) {
-        at = fake.hosts[1].count;
+        at = uses_of(1);
         ask(i, 7, &sign_pss);
         expect_uses(1, at + 1);
         same = 0;
@@ -360,7 +367,7 @@ TEST_WITH(test_slow, begin_many, end, (void *)&patient_ms)
     for (unsigned i = 0; i < CONNECTIONS; i++)
         deny(1, at[i]);
     ask_by_each(3, at);
-    again = fake.hosts[1].count;
+    again = uses_of(1);
     deny(1, at[1]);
     wait_until(have_moved, &one);
     expect_uses(1, again + 1);
@@ -372,11 +379,20 @@ TEST_WITH(test_slow, begin_many, end, (void *)&patient_ms)
         wait_until(is_done, &tasks[i]);
         assert_int_equal(tasks[i].done, 1);
     }
-    assert_int_equal(fake.hosts[1].count, again + 1);
+    assert_int_equal(uses_of(1), again + 1);
 }
 
-/* A connection that hung and is gone says nothing of the host any more, once
- * all others are gone, too. */
+/* The host has lost all connections, maybe but for one that hangs, and is there
+ * again by the first one: it gets uses. */
+static void assert_is_used(unsigned closed)
+{
+    wait_until(has_closed, &closed);
+    ask(0, 7, &sign_pss);
+    expect_uses(1, 1);
+    deny(1, 0);
+    wait_until(is_done, &tasks[0]);
+}
+
 TEST_WITH(test_hung_and_closed, begin_many, end, (void *)&patient_ms)
 {
     fill();
@@ -385,11 +401,18 @@ TEST_WITH(test_hung_and_closed, begin_many, end, (void *)&patient_ms)
     for (unsigned i = 0; i < CONNECTIONS - 1; i++)
         lose_further(1, i);
     lose(1);
-    wait_until(has_closed_all, NULL);
-    ask(0, 7, &sign_pss);
-    expect_uses(1, 1);
-    deny(1, 0);
-    wait_until(is_done, &tasks[0]);
+    assert_is_used(CONNECTIONS);
+}
+
+TEST_WITH(test_hangs_on, begin_many, end, (void *)&patient_ms)
+{
+    fill();
+    fake.hosts[1].further_max = 0;
+    (void)hang(fake.hosts[1].further[1]);
+    lose_further(1, 0);
+    lose_further(1, 2);
+    lose(1);
+    assert_is_used(CONNECTIONS - 1);
 }
 
 static bool has_none(const void *arg)
