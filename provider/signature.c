@@ -479,7 +479,8 @@ static int update_digest(signature *ours, const unsigned char *data,
     return hash_kept(ours) ? hash_part(ours, data, length) : 0;
 }
 
-/* Signs the message that was kept. */
+/* Signs the message that was kept; and leaves it, as a caller whose context is
+ * not copied for this may try again. */
 static int sign_kept(signature *ours, unsigned char *result, size_t *length)
 {
     EVP_MD_CTX *hashing =
@@ -490,8 +491,6 @@ static int sign_kept(signature *ours, unsigned char *result, size_t *length)
              EVP_DigestFinal_ex(hashing, hash, NULL);
 
     EVP_MD_CTX_free(hashing);
-    OPENSSL_free(ours->kept);
-    ours->kept = NULL;
     return ok ? sign_by_vault(ours, &ours->use, hash, result, length) : 0;
 }
 

@@ -22,6 +22,13 @@
 #include "provider/jobs_left.h"
 #include "provider/use_watch.h"
 
+enum {
+    /* A byte may come during the next use. One that was not there before that
+     * use and not before the one after it never comes, or has a job resumed too
+     * early, once. */
+    MISSES_MAX = 2,
+};
+
 /* One per wait ctx, from its first use to its end. */
 struct warprsa_use_wait {
     unsigned generation;     /* warprsa_fork_generation() when it was made */
@@ -33,10 +40,11 @@ struct warprsa_use_wait {
     bool has_notifier;
     bool is_watched; /* the notifier is in the epoll instance */
     warprsa_notifier notifier;
-    /* The daemon writes a byte to the notifier for each answer. How many have
-     * yet to be read, maybe for earlier uses; and the last use that was
-     * counted, by its ticket's generation. */
+    /* The daemon writes a byte to the notifier for an answer, or for several of
+     * a batch. How many have yet to be read, at most and maybe for earlier
+     * uses; and the last use that was counted, by its ticket's generation. */
     unsigned bytes_due;
+    unsigned misses; /* uses that have begun without finding such a byte */
     uint32_t counted;
     atomic_bool waiting; /* a job has it */
     unsigned pauses;     /* of that job */
@@ -203,17 +211,20 @@ warprsa_use_wait *warprsa_use_wait_new(void)
     return wait;
 }
 
-/* Empties the notifier. One that has ended stays readable: it leaves. */
-static void empty(warprsa_use_wait *wait)
+/* Empties the notifier. One that has ended stays readable: it leaves. False:
+ * there was nothing in it. */
+static bool empty(warprsa_use_wait *wait)
 {
     char messages[64];
     ssize_t got = 0;
+    bool had_some = false;
 
     if (!wait->has_notifier || !wait->there)
-        return;
+        return true;
     do {
         got = recv(wait->notifier.fd.fd, messages, sizeof(messages),
                    MSG_DONTWAIT);
+        had_some |= got >= 0;
         if (got > 0)
             wait->bytes_due -= (unsigned)got < wait->bytes_due
                                    ? (unsigned)got
@@ -221,13 +232,14 @@ static void empty(warprsa_use_wait *wait)
     } while (got == (ssize_t)sizeof(messages));
     if (got == 0)
         drop_notifier(wait);
+    return had_some;
 }
 
 uint32_t warprsa_use_wait_notifier(warprsa_use_wait *wait,
                                    warprsa_client *client)
 {
-    if (wait->bytes_due > 0)
-        empty(wait);
+    if (wait->bytes_due > 0 && !empty(wait) && ++wait->misses == MISSES_MAX)
+        wait->bytes_due = 0;
     if (!wait->has_notifier || !wait->there ||
         !warprsa_backend_daemon.notifier_works(client, &wait->notifier)) {
         drop_notifier(wait);
@@ -247,7 +259,8 @@ static void count_byte(warprsa_use_wait *wait, const warprsa_client_use *use)
     if (wait->counted == use->ticket.generation)
         return;
     wait->counted = use->ticket.generation;
-    wait->bytes_due++;
+    if (wait->bytes_due++ == 0)
+        wait->misses = 0;
 }
 
 void warprsa_use_wait_pause(warprsa_use_wait *wait,
@@ -275,7 +288,7 @@ void warprsa_use_wait_pause(warprsa_use_wait *wait,
         wait->stays_readable =
             !warprsa_use_watch_end(&wait->watched) || wait->stays_readable;
         wait->there = are_there(wait);
-        empty(wait);
+        (void)empty(wait);
     }
     warprsa_cancellation_restore(cancellation);
 }

@@ -83,7 +83,8 @@ void warprsa_identities_release(warprsa_identities *table,
                                 warprsa_identity *identity);
 
 /* Counts one more connection. False: the identity has two more than it may have
- * sessions of both kinds. Any thread. */
+ * sessions of both kinds. What a connection is for is not known yet: one whose
+ * further session is then refused has a place meanwhile. Any thread. */
 bool warprsa_identity_begin_connection(warprsa_identity *identity);
 void warprsa_identity_end_connection(warprsa_identity *identity);
 
@@ -97,7 +98,8 @@ void warprsa_identity_end_session(warprsa_identity *identity);
  * carries a part of its work. An identity may have half as many of these as
  * sessions, beside them. So no client of the identity loses a session to them,
  * and as each of them has an eighth of the operations, they add a sixteenth to
- * the memory of the sessions. Operations of all are counted together.
+ * the memory of the sessions for these. Each has all keys, so they add half to
+ * the memory for keys. Operations of all are counted together.
  */
 bool warprsa_identity_begin_further(warprsa_identity *identity);
 void warprsa_identity_end_further(warprsa_identity *identity);

@@ -57,6 +57,8 @@ void warprsa_use_connection_lose(warprsa_use_connection *c, const char *why)
 void warprsa_use_host_give_up(warprsa_use_host *host, bool is_wrong,
                               const char *why)
 {
+    if (is_wrong && host->connections[0].link == NULL)
+        snprintf(host->lie, sizeof(host->lie), "%s", why);
     for (unsigned i = 0; i < WARPRSA_USE_CONNECTIONS; i++) {
         warprsa_use_connection *c = &host->connections[i];
 

@@ -65,7 +65,8 @@ typedef struct warprsa_use_connection {
     atomic_uint told;
     char why[WARPRSA_TLS_WHY];
     uint64_t took_ns;        /* the last answer in this session */
-    uint64_t heard_ns;       /* when that came */
+    uint64_t heard_ns;       /* when that came; the first's welcome, too */
+    uint64_t answered_ns;    /* when the last use was sent that has an answer */
     uint64_t used_ns;        /* when it was last sent a use */
     uint32_t keys_max, room; /* uses it may have at once */
     unsigned count;          /* that it has */
@@ -89,6 +90,9 @@ typedef struct warprsa_use_host {
     char unnumbered[WARPRSA_KEY_NAME_SIZE];
     bool is_unnumbered_said;
     atomic_bool refused; /* what is valid; it has been said */
+    /* How it has lied while the first connection had no session: the pause for
+     * that is still to come. Empty: it has not. */
+    char lie[WARPRSA_TLS_WHY];
 } warprsa_use_host;
 
 /* Of the link's thread. */

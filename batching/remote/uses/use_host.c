@@ -120,14 +120,15 @@ static uint32_t others_of(const warprsa_use_host *host)
     return others;
 }
 
-/* Whether the host goes on by another connection: it has answered something
- * there since it got a use by this one. */
+/* Whether the host goes on by another connection: it has answered a use there
+ * that it got after one by this connection. A host that is slow answers what it
+ * got before. */
 static bool goes_on(const warprsa_use_connection *c, uint64_t sent_ns)
 {
     for (unsigned i = 0; i < WARPRSA_USE_CONNECTIONS; i++) {
         const warprsa_use_connection *other = &c->host->connections[i];
 
-        if (other != c && other->heard_ns > sent_ns &&
+        if (other != c && other->answered_ns > sent_ns &&
             warprsa_use_connection_takes_more(other))
             return true;
     }

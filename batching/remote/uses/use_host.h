@@ -35,8 +35,8 @@ void warprsa_use_host_unload(warprsa_use_host *host, warprsa_use_key *key);
 /* Lets uses wait again that the host has had for longer than `patience_ns` and
  * what its last answer took, three times `patience_ns` at most, if another host
  * takes some now that has not refused them; or else if the host itself does by
- * another connection, on which it has answered something since. The connection
- * then gets no more until the host has answered something on it. */
+ * another connection, on which it has answered a use that was sent later. The
+ * connection then gets no more until the host has answered something on it. */
 void warprsa_use_host_take_back(warprsa_use_host *host, uint64_t now_ns,
                                 uint64_t patience_ns);
 

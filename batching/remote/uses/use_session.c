@@ -67,7 +67,8 @@ static bool make_room(warprsa_use_connection *c,
 static void begin_anew(warprsa_use_connection *c)
 {
     c->lost = c->draining = c->wrong = c->answered = false;
-    c->took_ns = c->heard_ns = c->silent_ns = c->removed_ns = 0;
+    c->took_ns = c->heard_ns = c->answered_ns = c->silent_ns = 0;
+    c->removed_ns = 0;
     c->used_ns = warprsa_clock_ns();
     atomic_store(&c->told, 0);
     if (!is_first(c))
@@ -85,6 +86,34 @@ static bool has_first(const warprsa_use_connection *c)
     return is_first(c) || (first->link != NULL && !first->lost);
 }
 
+/* With the lock held: whether the host has lied since the first connection had
+ * its last session, if this is that one. */
+static bool has_lied(const warprsa_use_connection *c)
+{
+    return is_first(c) && c->host->lie[0] != '\0';
+}
+
+/* With the lock held: whether the host takes as many keys by a connection as by
+ * the first one. What it takes there decides whether it can have a key. */
+static bool has_keys(const warprsa_use_connection *c,
+                     const warprsa_remote_welcome *welcome)
+{
+    return is_first(c) || welcome->keys_max >= c->host->connections[0].keys_max;
+}
+
+/* With the lock held: the first connection has a new session, in which the host
+ * may take more keys than by others. They are made anew. */
+static void lose_others(warprsa_use_host *host)
+{
+    for (unsigned i = 1; i < WARPRSA_USE_CONNECTIONS; i++) {
+        warprsa_use_connection *other = &host->connections[i];
+
+        if (other->link != NULL &&
+            other->keys_max < host->connections[0].keys_max)
+            warprsa_use_connection_lose(other, "it takes more keys now");
+    }
+}
+
 /* With the lock held: takes a link into use, or says why not. */
 static bool take_link(warprsa_use_connection *c, warprsa_link *link,
                       const warprsa_remote_welcome *welcome, char *why,
@@ -93,12 +122,22 @@ static bool take_link(warprsa_use_connection *c, warprsa_link *link,
     snprintf(why, why_size, "the first connection is lost");
     if (!has_first(c))
         return false;
+    snprintf(why, why_size, "%s", c->host->lie);
+    if (has_lied(c))
+        return false;
+    snprintf(why, why_size, "it takes fewer keys than by the first connection");
+    if (!has_keys(c, welcome))
+        return false;
     snprintf(why, why_size, "no memory");
     if (!make_room(c, welcome))
         return false;
     warprsa_use_keys_forget(&c->core->keys, c->bit,
                             is_first(c) ? UINT32_C(1) << c->host->place : 0);
     c->link = link;
+    if (!is_first(c))
+        return true;
+    c->heard_ns = warprsa_clock_ns(); /* whatever hangs was sent before */
+    lose_others(c->host);
     return true;
 }
 
@@ -154,6 +193,7 @@ static void close_session(warprsa_use_connection *c)
             warprsa_use_connection_send_back(c, use);
     }
     take_room_away(c);
+    c->silent_ns = 0; /* nothing is left that it could answer */
     warprsa_use_hosts_wake_all(core);
     pthread_mutex_unlock(&core->lock);
 }
@@ -348,6 +388,8 @@ static bool find_address(warprsa_use_connection *c)
         if (is_first(c) && is_left(c->host))
             return false;
         c->pause = (warprsa_use_pause){0};
+        if (is_first(c))
+            c->host->lie[0] = '\0';
     }
     c->address = now;
     return true;
@@ -365,6 +407,29 @@ static void wait_for_turn(warprsa_use_connection *c, unsigned ms)
         pthread_cond_wait(&c->changed, &c->core->lock);
 }
 
+/* With the lock held, but for the session: the same as run_session(); or only
+ * the pause after a lie, as if this connection had had the session with it. */
+static unsigned run_turn(warprsa_use_connection *c)
+{
+    static const warprsa_use_session lie = {.wrong = true};
+    const bool lied = has_lied(c);
+    char why[WARPRSA_TLS_WHY];
+    unsigned ms = 0;
+
+    strcpy(why, c->host->lie);
+    if (lied)
+        c->host->lie[0] = '\0';
+    pthread_mutex_unlock(&c->core->lock);
+    if (lied) {
+        complain(c, why);
+        ms = warprsa_use_pause_after(&c->pause, &lie);
+    } else {
+        ms = run_session(c);
+    }
+    pthread_mutex_lock(&c->core->lock);
+    return ms;
+}
+
 void *warprsa_use_connection_run(void *arg)
 {
     warprsa_use_connection *c = arg;
@@ -374,11 +439,8 @@ void *warprsa_use_connection_run(void *arg)
     while (!c->core->stopping) {
         wait_for_turn(c, ms);
         ms = LOOK_MS;
-        if (!c->core->stopping && find_address(c)) {
-            pthread_mutex_unlock(&c->core->lock);
-            ms = run_session(c);
-            pthread_mutex_lock(&c->core->lock);
-        }
+        if (!c->core->stopping && find_address(c))
+            ms = run_turn(c);
         c->is_wanted = false;
         c->not_before_ns = warprsa_clock_ns() + ms * WARPRSA_NS_PER_MS;
     }

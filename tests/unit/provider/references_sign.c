@@ -410,6 +410,34 @@ TEST(nobody_computes)
         raised(WARPRSA_R_DAEMON, "warprsad at /run/warprsa/warprsad.sock"));
 }
 
+/* A context that is not copied for the signature may be asked again, when
+ * somebody computes. If libcrypto allows that, the message is the same. */
+TEST(asked_again)
+{
+    const way_to_sign way = {RSA_PKCS1_PSS_PADDING, "SHA256", NULL, 32};
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    EVP_PKEY_CTX *key_ctx = NULL;
+    unsigned char signature[256];
+    size_t length = sizeof(signature);
+
+    vault_key = rsa;
+    assert_int_equal(EVP_DigestSignInit_ex(ctx, &key_ctx, way.digest, subject,
+                                           NULL, rsa_reference, NULL),
+                     1);
+    assert_true(set_way(key_ctx, &way));
+    EVP_MD_CTX_set_flags(ctx, EVP_MD_CTX_FLAG_FINALISE);
+    assert_int_equal(
+        EVP_DigestSignUpdate(ctx, support_message, sizeof(support_message)), 1);
+    away = true;
+    assert_int_not_equal(EVP_DigestSignFinal(ctx, signature, &length), 1);
+    away = false;
+    length = sizeof(signature);
+    if (EVP_DigestSignFinal(ctx, signature, &length) == 1)
+        assert_true(verifies(rsa, &way, signature, length));
+    EVP_MD_CTX_free(ctx);
+    ERR_clear_error();
+}
+
 /* ---- jobs and children ---- */
 
 typedef struct job {

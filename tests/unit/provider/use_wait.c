@@ -58,6 +58,15 @@ static void notifier_close(warprsa_notifier *notifier)
     close(daemon_end);
 }
 
+static unsigned looks; /* into notifiers */
+
+/* In the place of libc's. */
+ssize_t recv(int fd, void *to, size_t size, int flags)
+{
+    looks++;
+    return recvfrom(fd, to, size, flags, NULL, NULL);
+}
+
 const warprsa_backend_ops warprsa_backend_daemon = {
     .notifier_open = notifier_open,
     .notifier_works = notifier_works,
@@ -255,6 +264,29 @@ TEST_IN(two_bytes_after_the_use, begin, end)
     assert_true(is_readable());
     take_answer();
     assert_false(is_readable());
+    assert_int_equal(opened, 1);
+}
+
+/* Of several answers of a batch there may be one byte. That costs the next use
+ * a look, and no later one. */
+TEST_IN(a_byte_for_two_answers, begin, end)
+{
+    begin_use();
+    take_answer();
+    begin_use();
+    daemon_writes(); /* for both answers */
+    take_answer();
+    begin_use();
+    daemon_writes();
+    take_answer();
+    looks = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        begin_use();
+        daemon_writes();
+        assert_true(is_readable());
+        take_answer();
+    }
+    assert_int_equal(looks, 3); /* after each pause */
     assert_int_equal(opened, 1);
 }
 

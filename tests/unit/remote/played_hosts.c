@@ -84,7 +84,7 @@ warprsa_link *warprsa_link_open(warprsa_tls *tls,
         assert_non_null(link);
         *link = (warprsa_link){number, handlers, arg};
         *welcome = (warprsa_remote_welcome){
-            .keys_max = host->keys_max,
+            .keys_max = is_further ? host->further_keys_max : host->keys_max,
             .operations_max = is_further ? host->further_room : host->room,
             .batch_max = 256};
         *(is_further ? place_of(host, NULL) : &host->link) = link;

@@ -38,9 +38,9 @@ struct played {
         bool away;
         uint32_t room, keys_max;
         warprsa_link *link; /* the first session's */
-        /* Sessions beside it: how many the host grants, with this room each;
-         * and the links of those that are there. */
-        unsigned further_max, further_room, further_asked;
+        /* Sessions beside it: how many the host grants, with this room
+         * and so many keys each; and the links of those that are there. */
+        unsigned further_max, further_room, further_keys_max, further_asked;
         warprsa_link *further[FURTHER];
         unsigned opened, closed, keys, messages, unloaded;
         size_t largest; /* message, in uses */
