@@ -102,8 +102,9 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
  * of the device's side. `keys` are those of the batch's form (key_form.h).
  * Returns at once; the stream runs them in this order. Takes scratch memory,
  * which the caller gives back by warprsa_table_memory_give() once the stream is
- * done. If there is less than the kernels want, they take the batch in
- * pieces. */
+ * done. If there is less than the kernels want, they take the batch in pieces.
+ * After a failure the stream wipes what it may have of the batch, the scratch
+ * memory too, which warprsa_table_memory_leave() is for then. */
 cudaError_t warprsa_batch_enqueue(warprsa_batch_memory *memory,
                                   const warprsa_prepared_key *keys,
                                   cudaStream_t stream);

@@ -7,9 +7,8 @@
  * (doc/constant-time.md), and the part of a batch whose kernels were not all
  * launched is wiped after those that were. So one batch finds none of another.
  * If it did, both are computed by the same process, whose host memory has the
- * same secrets.
- * Blocks are wiped as a whole before the driver has them back, for a kernel
- * that was broken off has not wiped anything.
+ * same secrets. Blocks are wiped as a whole before the driver has them back,
+ * for a kernel that was broken off has not wiped anything.
  */
 #include "gpu/cuda/table_memory.h"
 
