@@ -98,8 +98,8 @@ void warprsa_table_memory_take(warprsa_table_memory *table, size_t bytes);
 void warprsa_table_memory_give(warprsa_table_memory *table);
 
 /* Of a batch that could not be started on this stream: some of its kernels may
- * still run, and the wiping behind them. The stream's next batch has this memory
- * again, or another stream that needs some once this one is done. */
+ * still run, and the wiping behind them. The stream's next batch has this
+ * memory again, or another stream that needs some once this one is done. */
 void warprsa_table_memory_leave(warprsa_table_memory *table,
                                 cudaStream_t stream);
 

@@ -12,6 +12,9 @@ static const warprsa_kernel base = {.name = "base"}, other = {.name = "other"},
                             fold = {.name = "fold", .shares_key = true},
                             narrow = {.name = "narrow", .shares_key = true};
 
+/* What computes a class without rows. */
+static const warprsa_kernel unnamed = {.name = "unnamed"};
+
 static const warprsa_kernel_timings all = {
     9,
     {{WARPRSA_CLASS_2048, &base, 100, 1, 2, 4},
@@ -32,7 +35,6 @@ typedef struct fault {
     warprsa_size_class size;
     unsigned stream;
     warprsa_status status;
-    bool is_default; /* of what computes a class without rows instead */
 } fault;
 
 typedef struct played {
@@ -44,15 +46,20 @@ typedef struct played {
     unsigned of_size[WARPRSA_CLASS_LARGE][2];
 } played;
 
+static const warprsa_kernel *kernel_of(const warprsa_kernel_test *test)
+{
+    return test->kernel != NULL ? test->kernel : &unnamed;
+}
+
 static warprsa_status status_of(const played *p,
                                 const warprsa_kernel_test *test)
 {
     for (unsigned i = 0; i < p->fault_count; i++) {
         const fault *f = &p->faults[i];
 
-        if (f->kernel == NULL && !f->is_default
+        if (f->kernel == NULL
                 ? f->stream == test->stream
-                : f->kernel == test->kernel && f->size == test->size)
+                : f->kernel == kernel_of(test) && f->size == test->size)
             return f->status;
     }
     return WARPRSA_OK;
@@ -140,9 +147,8 @@ TEST(classes_without_rows)
         assert_true(p.of_size[WARPRSA_CLASS_4096][1] > 0);
         assert_int_equal(p.tests, streams < 5 ? 5 : streams);
         p = (played){.fault_count = 1,
-                     .faults = {{.is_default = true,
-                                 .size = WARPRSA_CLASS_4096,
-                                 .status = WARPRSA_CHECK_FAILED}}};
+                     .faults = {{&unnamed, WARPRSA_CLASS_4096, 0,
+                                 WARPRSA_CHECK_FAILED}}};
         assert_int_equal(
             warprsa_prove_kernels(&timings, NULL, streams, run, &p, &proof),
             WARPRSA_CHECK_FAILED);
