@@ -259,8 +259,12 @@ static bool open_vault(serving_state *s)
 
 static bool start(serving_state *s)
 {
+    const warprsa_options *options = &s->serving->options;
     char why[200];
 
+    /* The vault starts threads, before there is a queue. */
+    warprsa_engines_prepare((warprsa_engine_choice)options->engine,
+                            options->streams);
     s->network = warprsa_network_get();
     warprsa_process_raise_limits();
     if (!warprsa_secrets_init())
