@@ -36,6 +36,9 @@ enum {
     WARPRSA_IFMA_LANES = 8,
     WARPRSA_STREAMS_MAX = 256,
     WARPRSA_GPU_STREAMS_MAX = 32, /* CUDA has no more hardware queues */
+    /* Operations that a device may have under way in all of its batches: a
+     * queue has no more slots. */
+    WARPRSA_UNDER_WAY_MAX = 65536,
 };
 
 typedef enum warprsa_status {

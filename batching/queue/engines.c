@@ -10,9 +10,6 @@
 #include "batching/base/usable_cpus.h"
 
 enum {
-    /* Requests that all streams of a device together have memory for: as many
-     * as a queue can have slots. */
-    STAGED_MAX = 65536,
     BATCH_MAX_AUTO = 8192, /* no batch gains by more */
 };
 
@@ -25,7 +22,8 @@ static unsigned batch_max_of(const warprsa_engine *engine,
                              unsigned streams)
 {
     const unsigned group = engine->granularity > 1 ? engine->granularity : 1;
-    const unsigned most = STAGED_MAX / streams;
+    /* All streams together have memory for what may be under way. */
+    const unsigned most = WARPRSA_UNDER_WAY_MAX / streams;
 
     if (wanted->batch_max != WARPRSA_BATCH_MAX_AUTO)
         return wanted->batch_max;

@@ -53,7 +53,7 @@ static const char *bad_config(const warprsa_queue_config *c)
         return bad;
     if (c->counters == NULL || c->random == NULL)
         return "counters and random must be given";
-    if (c->slots < 1 || c->slots > 65536)
+    if (c->slots < 1 || c->slots > WARPRSA_UNDER_WAY_MAX)
         return "slots must be 1..65536";
     if (c->keys_max < 1 || c->deadline_ms < 1)
         return "keys_max and deadline_ms must be at least 1";

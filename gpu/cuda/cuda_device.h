@@ -91,11 +91,11 @@ void warprsa_cuda_load_kernels(warprsa_device *device);
 
 /* Runs the known-answer tests of an opening: of each kernel that may be chosen,
  * or of the one for all batches, of the one that computes what these do not,
- * and of each stream, on all streams at once. A
- * kernel for requests of one key that computes wrongly is left out, which the
- * trace and the description say. Another one, or a stream, is
- * WARPRSA_CHECK_FAILED, and the trace says which. A test that misses its
- * deadline is WARPRSA_DEADLINE, and may still be under way. */
+ * and of each stream, on all streams at once. A kernel for requests of one key
+ * that computes wrongly is left out, which the trace and the description say.
+ * Another one, or a stream, is WARPRSA_CHECK_FAILED, and the trace says which.
+ * A test that misses its deadline is WARPRSA_DEADLINE, and may still be under
+ * way. */
 warprsa_status warprsa_cuda_prove_kernels(warprsa_device *device);
 
 /* The places for keys of the large classes that a device has, with those of the

@@ -14,9 +14,6 @@ enum {
      * A100 wants 3.7 s by the estimate (tests/unit/gpu/kernels.c), which may be
      * wrong by a third. CPUs compute meanwhile. */
     WARPRSA_CALIBRATION_MS = 6000,
-    /* Operations that a device may have under way in all of its batches: a
-     * queue has no more slots. */
-    WARPRSA_UNDER_WAY_MAX = 65536,
 };
 
 /* Runs a batch of `count` known-answer requests with this kernel and sets *ms
