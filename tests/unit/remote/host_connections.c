@@ -126,18 +126,6 @@ static void assert_each_once(void)
     }
 }
 
-/* How often a text is in the log. */
-static unsigned said(const char *text)
-{
-    unsigned count = 0;
-
-    pthread_mutex_lock(&fake.lock);
-    for (const char *at = fake.log; (at = strstr(at, text)) != NULL; at++)
-        count++;
-    pthread_mutex_unlock(&fake.lock);
-    return count;
-}
-
 /* One connection for little, several for much. Each is used, and has named the
  * key once. The log counts the host once. */
 TEST_IN(test_grows, begin_many, end)
@@ -415,6 +403,19 @@ TEST_WITH(test_hangs_on, begin_many, end, (void *)&patient_ms)
     assert_is_used(CONNECTIONS - 1);
 }
 
+/* Has many uses sent, and keeps the host from new sessions. Returns one of
+ * those that went by its first further session. */
+static unsigned fill_and_find_further(void)
+{
+    unsigned i = MANY;
+
+    fill();
+    while (fake.hosts[1].sent[i].link != fake.hosts[1].further[0])
+        i++;
+    set_away(1, true);
+    return i;
+}
+
 static bool has_none(const void *arg)
 {
     return links_of(*(const unsigned *)arg) == 0;
@@ -426,12 +427,8 @@ TEST_IN(test_one_lies, begin_many, end)
 {
     static const unsigned one = 1;
     const uint8_t wrong[BYTES] = {[BYTES - 1] = 2};
-    unsigned i = MANY;
+    unsigned i = fill_and_find_further();
 
-    fill();
-    while (fake.hosts[1].sent[i].link != fake.hosts[1].further[0])
-        i++;
-    set_away(1, true);
     answer(1, i, WARPRSA_REMOTE_OK, wrong, BYTES, WARPRSA_ALLOWED);
     wait_until(has_none, &one);
     set_away(2, false);
@@ -456,12 +453,8 @@ TEST_IN(test_lies_without_first, begin_many, end)
 {
     static const unsigned one = 1;
     const uint8_t wrong[BYTES] = {[BYTES - 1] = 2};
-    unsigned i = MANY;
+    unsigned i = fill_and_find_further();
 
-    fill();
-    while (fake.hosts[1].sent[i].link != fake.hosts[1].further[0])
-        i++;
-    set_away(1, true);
     lose(1);
     wait_until(is_closed, NULL);
     answer(1, i, WARPRSA_REMOTE_OK, wrong, BYTES, WARPRSA_ALLOWED);

@@ -265,17 +265,6 @@ static void add_keys(void)
     assert_true(warprsa_vault_replace(vault, &reading));
 }
 
-static unsigned lines_with(const char *text)
-{
-    unsigned count = 0;
-
-    pthread_mutex_lock(&fake.lock);
-    for (const char *at = fake.log; (at = strstr(at, text)) != NULL; at++)
-        count++;
-    pthread_mutex_unlock(&fake.lock);
-    return count;
-}
-
 static unsigned left_out(void)
 {
     static const char text[] = " lines about one GPU host were left out";
@@ -295,8 +284,7 @@ static unsigned left_out(void)
 
 static bool all_are_said(const void *arg)
 {
-    return lines_with("does not have it") + left_out() ==
-           *(const unsigned *)arg;
+    return said("does not have it") + left_out() == *(const unsigned *)arg;
 }
 
 /* A host says of many keys at once that it does not have them. The log has some

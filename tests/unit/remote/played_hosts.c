@@ -247,6 +247,17 @@ void log_line(void *arg, int level, const char *line)
     pthread_mutex_unlock(&fake.lock);
 }
 
+unsigned said(const char *text)
+{
+    unsigned count = 0;
+
+    pthread_mutex_lock(&fake.lock);
+    for (const char *at = fake.log; (at = strstr(at, text)) != NULL; at++)
+        count++;
+    pthread_mutex_unlock(&fake.lock);
+    return count;
+}
+
 void add_key(const char *name)
 {
     warprsa_vault_reading reading;

@@ -78,6 +78,9 @@ void add_key(const char *name);
 /* Writes down a line, in fake.log. */
 void log_line(void *arg, int level, const char *line);
 
+/* How often a text is there. */
+unsigned said(const char *text);
+
 /* Of the whole program, and of each test. */
 int set_up(void **state);
 int tear_down(void **state);
