@@ -88,7 +88,10 @@ static void name_device(const warprsa_device_board *board)
     }
 }
 
-/* With the lock held: what callers see, from the state of the devices. */
+/* With the lock held: what callers see, from the state of the devices. The
+ * classes stay while no device is ready: a caller that has read the state just
+ * before would count its key as one that no device supports, and tell a TLS
+ * host so. */
 static void publish(warprsa_device_board *board)
 {
     warprsa_board_summary sum;
@@ -98,7 +101,8 @@ static void publish(warprsa_device_board *board)
     if (!board->facts.closing)
         name_device(board);
     atomic_store(&board->others_classes, sum.others_classes);
-    atomic_store(&board->classes, sum.classes);
+    if (sum.state == WARPRSA_QUEUE_READY)
+        atomic_store(&board->classes, sum.classes);
     atomic_store(&board->on_cpus, sum.cpus == WARPRSA_CPUS_ALONE);
     if (!board->facts.closing)
         count_ready(board);

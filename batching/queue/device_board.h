@@ -46,7 +46,8 @@ typedef struct warprsa_device_board {
     _Alignas(64) _Atomic uint32_t state; /* warprsa_queue_state, a futex */
     _Atomic bool closing;
     _Atomic bool on_cpus; /* the ready devices are CPUs alone */
-    _Atomic unsigned classes, others_classes; /* as in the summary */
+    /* As in the summary; `classes` of the devices that were ready last. */
+    _Atomic unsigned classes, others_classes;
     _Atomic unsigned device_count; /* devices that may come into use */
     _Atomic uint32_t ready; /* bit per device: takes requests; changed under the
                                lock */

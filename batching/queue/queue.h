@@ -101,8 +101,8 @@ const uint8_t *warprsa_key_modulus(const warprsa_key *key);
 /* In the child of a fork: gives back a key of the parent's queue, or NULL. */
 void warprsa_key_abandon(warprsa_key *key);
 
-/* Whether a device is ready that takes keys of this key's size class. A hint.
- * Any thread. */
+/* Whether a device takes keys of this key's size class: one that is ready or,
+ * while none is, one that was last. A hint. Any thread. */
 bool warprsa_queue_takes(const warprsa_queue *queue, const warprsa_key *key);
 
 /* Whether a key's numbers have given a wrong result: its requests are refused
