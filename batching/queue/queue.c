@@ -353,8 +353,9 @@ warprsa_answer warprsa_queue_submit(warprsa_queue *queue, warprsa_key *key,
                                     const uint8_t *input, warprsa_notify notify,
                                     warprsa_ticket *ticket)
 {
+    /* Acquire: whoever sees a ready device has to see its classes. */
     uint32_t state =
-        atomic_load_explicit(&queue->board.state, memory_order_relaxed);
+        atomic_load_explicit(&queue->board.state, memory_order_acquire);
     uint64_t now_ns;
     uint32_t index;
 

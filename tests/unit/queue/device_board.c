@@ -52,31 +52,40 @@ TEST(devices_are_summed_up)
     }
 }
 
+/* A caller that reads the state and then the classes, at any moment. */
 static void look(void *arg, const warprsa_board_summary *summary)
 {
     const warprsa_device_board *board = arg;
 
     (void)summary;
     if (atomic_load(&board->state) == WARPRSA_QUEUE_READY)
-        assert_int_equal(atomic_load(&board->classes), 4);
+        assert_int_not_equal(atomic_load(&board->classes), 0);
 }
 
 /* Whoever sees a ready device sees its classes, also at the moment when it is
  * lost: else a key would count as one that no device supports. */
 TEST(classes_of_a_device_that_is_lost)
 {
-    static const warprsa_engine engine = {.classes = 4};
-    static const warprsa_queue_engine from = {.engine = &engine};
+    static const warprsa_engine small = {.classes = 4}, large = {.classes = 6};
+    static const warprsa_queue_engine from[] = {{.engine = &small},
+                                                {.engine = &large}};
     warprsa_counters *counters = warprsa_counters_new();
     warprsa_device_board board = {0};
 
     assert_non_null(counters);
     assert_true(warprsa_board_init(&board, counters, look, &board));
-    warprsa_board_up(&board, 0, &from, "a device");
+    assert_int_equal(board.classes, 0);
+    warprsa_board_up(&board, 0, &from[0], "small");
+    warprsa_board_up(&board, 1, &from[1], "large");
+    assert_int_equal(board.classes, 6);
+    warprsa_board_down(&board, 1, "lost");
     assert_int_equal(board.state, WARPRSA_QUEUE_READY);
+    assert_int_equal(board.classes, 4);
     warprsa_board_down(&board, 0, "lost");
     assert_int_equal(board.state, WARPRSA_QUEUE_DOWN);
     assert_int_equal(board.classes, 4);
+    warprsa_board_up(&board, 1, &from[1], "large");
+    assert_int_equal(board.classes, 6);
     warprsa_board_free(&board);
     warprsa_counters_free(counters);
 }
