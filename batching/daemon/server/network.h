@@ -36,10 +36,11 @@ typedef struct warprsa_network {
      * False: no memory. To be called once, after engine(). */
     bool (*start_uses)(const struct warprsa_options *options,
                        const warprsa_network_daemon *daemon);
-    /* Has a host carry out a whole use. False: there is too much to do already,
-     * or no memory. Any thread. */
+    /* Has a host carry out a whole use, once this thread has called
+     * send_uses(). False: hosts carry out none. Any thread. */
     bool (*use)(warprsa_use_task *task);
-    /* After one use() or several: hosts get them. Any thread. */
+    /* After one use() or several by this thread: hosts get them. Those for
+     * which there is no room, or no memory, are late. */
     void (*send_uses)(void);
     /* Ends all connections. No task is left, and none comes. */
     void (*stop_uses)(void);

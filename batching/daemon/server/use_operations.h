@@ -36,6 +36,7 @@ typedef struct warprsa_use_task {
                               a GPU host */
     warprsa_use_errors errors; /* if it has none */
     void (*done)(struct warprsa_use_task *task);
+    struct warprsa_use_task *next; /* of who has the task until done() */
 } warprsa_use_task;
 
 typedef struct warprsa_use_operations {
@@ -53,8 +54,9 @@ typedef struct warprsa_use_operations {
     /* Has a thread, or a GPU host, carry out a task. False: there is too much
      * to do already. */
     bool (*compute)(void *arg, warprsa_use_task *task);
-    /* After one compute() or several: GPU hosts get what is for them, in as few
-     * messages as possible. NULL: none is ever for them. */
+    /* After one compute() or several, by the same thread: GPU hosts get what is
+     * for them, in as few messages as possible. What is too much to do is late.
+     * NULL: none is ever for them. */
     void (*send)(void *arg);
     void *arg; /* of compute() and send() */
 } warprsa_use_operations;

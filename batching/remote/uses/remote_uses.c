@@ -157,6 +157,22 @@ static void *keep(void *arg)
 
 /* ---- Life ---- */
 
+/* Threads hold the lock for less time than it takes to sleep and to wake, so
+ * those that want it look again before they sleep. */
+static bool init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attributes;
+    bool done = false;
+
+    if (pthread_mutexattr_init(&attributes) != 0)
+        return false;
+    done = pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP) ==
+               0 &&
+           pthread_mutex_init(lock, &attributes) == 0;
+    pthread_mutexattr_destroy(&attributes);
+    return done;
+}
+
 static bool init_condition(pthread_cond_t *condition)
 {
     pthread_condattr_t attributes;
@@ -185,7 +201,7 @@ bool warprsa_remote_uses_start(const warprsa_uses_config *config)
     *core = (warprsa_uses_core){.config = *config};
     TAILQ_INIT(&core->all);
     warprsa_waiting_uses_init(&core->waiting);
-    if (pthread_mutex_init(&core->lock, NULL) != 0)
+    if (!init_lock(&core->lock))
         return false;
     if (!init_condition(&uses.changed)) {
         pthread_mutex_destroy(&core->lock);
@@ -243,6 +259,12 @@ void warprsa_remote_uses_stop(void)
 
 /* ---- Uses ---- */
 
+/* What this thread has added and not sent yet: the lock is taken once for all
+ * of it. */
+static _Thread_local struct {
+    warprsa_use_task *first, *last;
+} begun;
+
 /* With the lock held. */
 static bool add(warprsa_use_task *task)
 {
@@ -271,24 +293,50 @@ static bool add(warprsa_use_task *task)
     return true;
 }
 
+/* With the lock held: lets the uses of a list wait for hosts. Returns those for
+ * which there is no room, or no memory. */
+static warprsa_use_task *add_all(warprsa_use_task *first)
+{
+    warprsa_use_task *task = NULL, *refused = NULL;
+
+    while ((task = first) != NULL) {
+        first = task->next;
+        if (add(task))
+            continue;
+        task->next = refused;
+        refused = task;
+    }
+    return refused;
+}
+
 bool warprsa_remote_uses_add(warprsa_use_task *task)
 {
-    bool added = false;
-
     if (!uses.is_started)
         return false;
-    pthread_mutex_lock(&uses.core.lock);
-    added = add(task);
-    pthread_mutex_unlock(&uses.core.lock);
-    return added;
+    task->next = NULL;
+    if (begun.first == NULL)
+        begun.first = task;
+    else
+        begun.last->next = task;
+    begun.last = task;
+    return true;
 }
 
 void warprsa_remote_uses_send(void)
 {
-    if (!uses.is_started)
+    warprsa_use_task *task = begun.first, *refused = NULL;
+
+    if (task == NULL)
         return;
+    begun.first = NULL;
     pthread_mutex_lock(&uses.core.lock);
+    refused = add_all(task);
     if (uses.core.waiting.count > 0)
         warprsa_use_hosts_wake(&uses.core);
     pthread_mutex_unlock(&uses.core.lock);
+    while ((task = refused) != NULL) {
+        refused = task->next;
+        task->is_late = true;
+        task->done(task);
+    }
 }

@@ -18,12 +18,13 @@
 bool warprsa_remote_uses_start(const warprsa_uses_config *config);
 
 /* Has a host carry out a whole use, and calls task->done() once, on a thread of
- * this module. It goes after warprsa_remote_uses_send(). False: no memory, or
- * the owner has too many. Any thread. */
+ * this module. It goes with the next warprsa_remote_uses_send() of the same
+ * thread. False: there was no start. Any thread. */
 bool warprsa_remote_uses_add(warprsa_use_task *task);
 
-/* Wakes a connection for what was added, so that one message has it all. Any
- * thread. */
+/* Sends what this thread has added, so that one message has it all. Uses for
+ * which there is no memory, or of which the owner has too many, are late: their
+ * task->done() is called here. */
 void warprsa_remote_uses_send(void);
 
 /* The list of hosts has changed. Any thread. */

@@ -579,6 +579,49 @@ TEST_IN(test_together, begin_woken, end_woken)
         assert_done(i);
 }
 
+static atomic_uint ended;
+
+static void count_ended(warprsa_use_task *task)
+{
+    assert_true(task->is_late);
+    atomic_fetch_add(&ended, 1);
+}
+
+static bool have_ended(const void *arg)
+{
+    return atomic_load(&ended) == *(const unsigned *)arg;
+}
+
+/* One more than its owner may have is late at once, and those before it are
+ * late when they are. */
+TEST_WITH(test_too_many, begin, end, (void *)&slow_ms)
+{
+    static const unsigned all = WARPRSA_USES_OF_OWNER_MAX + 1;
+    warprsa_use_task *many = calloc(all, sizeof(*many));
+
+    assert_non_null(many);
+    set_away(1, true);
+    set_away(2, true);
+    atomic_store(&ended, 0);
+    for (unsigned i = 0; i < all; i++) {
+        many[i] = (warprsa_use_task){.owner = 7,
+                                     .key = key,
+                                     .use = &sign_pkcs1,
+                                     .input = tasks[0].input,
+                                     .number = tasks[0].number,
+                                     .answer = tasks[0].answer,
+                                     .done = count_ended};
+        assert_true(warprsa_remote_uses_add(&many[i]));
+        if (i % 32 == 0)
+            warprsa_remote_uses_send();
+    }
+    warprsa_remote_uses_send();
+    assert_int_equal(atomic_load(&ended), 1);
+    assert_true(many[all - 1].is_late);
+    wait_until(have_ended, &all);
+    free(many);
+}
+
 /* Each host has a use. Host 1 is woken for one more, finds that the list does
  * not have it any more, and takes nothing. */
 TEST_IN(test_woken_when_removed, begin_woken, end_woken)
