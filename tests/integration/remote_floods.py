@@ -4,9 +4,9 @@
 
     remote_floods.py ADDRESS PID CA NAME HONEST WHAT
 
-PID: the serving process, whose memory is looked at. NAME, HONEST: of the
-certificate and key (NAME.pem, NAME.key) with which to flood, and of the honest
-host's. WHAT:
+PID: the serving process, whose memory is looked at; for calls warprsad's. NAME,
+HONEST: of the certificate and key (NAME.pem, NAME.key) with which to flood, and
+of the honest host's. WHAT:
 
   resets   a client that acknowledges no SETTINGS and reads nothing has the
            server queue a RST_STREAM for each of a million HEADERS
@@ -14,15 +14,18 @@ host's. WHAT:
            again and again
   noise    calls that are refused, each worth a line of the log
   keys     eight calls that bring keys and take them away again
+  calls    calls that end while warprsad, which is stopped, has no session for them
 """
+import os
 import secrets
+import signal
 import socket
 import sys
 import threading
 
 import remote_frames
-from remote_frames import (DATA, HEAD, HEADERS, WINDOW, Connection, frame,
-                           head, served)
+from remote_frames import (DATA, HEAD, HEADERS, PING, RST, WINDOW, Connection,
+                           frame, head, served)
 
 MORE_KIB = 24576  # that an allocator may keep, and a connection may cost
 
@@ -134,15 +137,17 @@ def made_up_key():
                         for i, n in enumerate(numbers))
 
 
+OPERATE = [(n, "/warprsa.v1.PrivateOperations/Operate" if n == ":path" else v)
+           for n, v in HEAD]
+
+
 def bring_keys(address, files, count):
     """A call that loads and unloads as many, as fast as they are taken."""
     c = Connection(address, files)
-    fields = [(n, "/warprsa.v1.PrivateOperations/Operate" if n == ":path" else v)
-              for n, v in HEAD]
     load = message(field(1, field(1, 1) + field(2, made_up_key())))
     pair = load + message(field(2, field(1, 1)))
     c.socket.sendall(frame(WINDOW, 0, b"\x70\0\0\0") +
-                     head(1, fields, end=False))
+                     head(1, OPERATE, end=False))
     frames = c.frames()
     # What the stream may send: 1 MiB, and what is given back of it.
     room = 1 << 20
@@ -171,6 +176,41 @@ def keys(address, pid, files, honest):
     more = memory(pid) - before
     print(f"keys: {8 * 3000} keys came and went, {more} KiB more")
     assert more < 2 * MORE_KIB, "keys that are gone cost memory"
+
+
+def begin_call(c, stream, more=b""):
+    """Begins a call of Operate, and says what has come of it once the server
+    has answered two PINGs: it may answer the first one before the call."""
+    ping = frame(PING, 0, b"x" * 8)
+    answered = 0
+    c.socket.sendall(head(stream, OPERATE, end=False) + more + ping)
+    for f in c.frames():
+        if f.stream_id == stream and f.type == DATA:
+            return "session"
+        if f.stream_id == stream and "END_STREAM" in f.flags:
+            return "refused"
+        if f.type == PING and "ACK" in f.flags:
+            answered += 1
+            if answered == 2:
+                return "waits"
+            c.socket.sendall(ping)
+    raise AssertionError("the connection has ended")
+
+
+def calls(address, pid, files, honest):
+    c = Connection(address, files)
+    reset = (8).to_bytes(4, "big")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        for stream in range(1, 17, 2):
+            begin_call(c, stream, frame(RST, stream, reset))
+        outcome = begin_call(c, 17)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    print(f"calls: eight have ended, and another one: {outcome}")
+    assert outcome == "refused", "calls that have ended are not counted"
+    c.socket.close()
+    served(address, honest)
 
 
 if __name__ == "__main__":

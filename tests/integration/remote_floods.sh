@@ -14,19 +14,21 @@ certificate web ca DNS:web1.example.org
 certificate other ca DNS:web2.example.org
 certificate stranger ca DNS:web3.example.org
 certificate third ca DNS:web4.example.org
-printf 'dns:web%d.example.org\n' 1 2 4 >map
+certificate caller ca DNS:web5.example.org
+printf 'dns:web%d.example.org\n' 1 2 4 5 >map
 tls host
 start_gpu_host host "${tls[@]}" --identities="$work/map"
 first=$(gateway_serving)
-flood() { # WHAT NAME HONEST
+flood() { # WHAT NAME HONEST [PID]
     timeout 300 "$python" "$SOURCE_DIR/tests/integration/remote_floods.py" \
-        "127.0.0.1:$port" "$first" ca.pem "$2" "$3" "$1" || fail "$1, by $2"
+        "127.0.0.1:$port" "${4:-$first}" ca.pem "$2" "$3" "$1" || fail "$1, by $2"
 }
 flood resets other web
 flood resets stranger web
 flood silence stranger web
 flood noise stranger third
 flood keys other web
+flood calls caller web "$(pgrep -P "$host" | head -n 1)"
 wait_for 60 grep -qE '[0-9]+ lines about strangers were left out' host.gateway.log
 connected=$(grep -c '(dns:web4.example.org): connected' host.gateway.log)
 [ "$connected" = 8 ] || fail "the log lacks lines about the honest host"

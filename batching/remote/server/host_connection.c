@@ -496,7 +496,7 @@ void warprsa_remote_connection_end_sessions(
         const bool is_further = s->is_further;
 
         next = LIST_NEXT(s, link);
-        if (s->stream != NULL)
+        if (!warprsa_operate_is_over(s))
             continue;
         host->closed_sessions--;
         LIST_REMOVE(s, link);

@@ -97,8 +97,8 @@ void warprsa_remote_connection_refuse(warprsa_operate *session,
  * list without a stream. */
 void warprsa_remote_connection_free(warprsa_remote_connection *connection);
 
-/* Frees the sessions of a host whose streams have closed, after the events of a
- * round. */
+/* Frees the sessions of a host that are over (operate.h), after the events of a
+ * round. Until then they count as sessions of their identities. */
 void warprsa_remote_connection_end_sessions(
     warprsa_remote_connection_host *host);
 

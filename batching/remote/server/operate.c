@@ -102,7 +102,7 @@ static const char *hold(warprsa_operate *s, const uint8_t *bytes, size_t size)
     return NULL;
 }
 
-/* Ends a session: nothing is under way any more, and its keys are gone. */
+/* Ends a session: no operation is under way any more, and its keys are gone. */
 static void end_session(warprsa_operate *s)
 {
     warprsa_upstream_session_close(&s->session);
@@ -300,11 +300,13 @@ const char *warprsa_operate_message(warprsa_operate *s, const uint8_t *bytes,
     return hold(s, bytes, size);
 }
 
+/* A call whose client sends no more is not done before its session has come:
+ * another one would only add to what warprsad has to do. */
 static void end_if_done(warprsa_operate *s)
 {
     if (s->stream == NULL || s->in_flight != 0 || !STAILQ_EMPTY(&s->held))
         return;
-    if (s->half_closed)
+    if (s->half_closed && s->session.is_open)
         warprsa_http2_finish(s->stream, WARPRSA_GRPC_OK, "");
     else if (s->told)
         warprsa_http2_finish(s->stream, WARPRSA_GRPC_UNAVAILABLE,
@@ -530,8 +532,15 @@ warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
     return s;
 }
 
+bool warprsa_operate_is_over(const warprsa_operate *s)
+{
+    return s->stream == NULL &&
+           (warprsa_upstream_session_is_over(&s->session) || s->host->draining);
+}
+
 void warprsa_operate_free(warprsa_operate *s)
 {
+    warprsa_upstream_session_forget(&s->session);
     for (uint32_t i = 0; s->keys != NULL && i < s->keys_max; i++)
         free(s->keys[i].modulus);
     free(s->keys);

@@ -91,6 +91,10 @@ warprsa_operate *warprsa_operate_new(warprsa_operate_host *host,
                                      warprsa_identity *identity,
                                      bool is_further);
 
+/* Whether a session may be freed: its stream has closed, and warprsad is done
+ * with it, for which a host that drains does not wait. */
+bool warprsa_operate_is_over(const warprsa_operate *session);
+
 /* Frees a session whose stream has closed, after the events of this round. */
 void warprsa_operate_free(warprsa_operate *session);
 

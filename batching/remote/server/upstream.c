@@ -28,8 +28,9 @@ static void lose(warprsa_upstream_session *s, const char *why)
 {
     const warprsa_upstream_handlers *handlers = s->handlers;
 
-    warprsa_upstream_session_close(s);
-    handlers->lost(s, why);
+    warprsa_upstream_session_forget(s);
+    if (handlers != NULL)
+        handlers->lost(s, why);
 }
 
 /* ---- Opening ---- */
@@ -105,6 +106,39 @@ static bool ask_for_notifier(warprsa_upstream_session *s)
     return true;
 }
 
+/* Accepts the session of a WELCOME, now or once warprsad has read more. False:
+ * warprsad has gone. */
+static bool accept_offer(warprsa_upstream_session *s)
+{
+    warprsa_upstream *u = s->upstream;
+
+    if (warprsa_control_connection_attached(&u->control, s->unaccepted))
+        s->unaccepted = 0;
+    return s->unaccepted == 0 || errno == EAGAIN;
+}
+
+/* The WELCOME of a session whose owner has closed it: it is accepted and ended,
+ * since it would otherwise last for seconds. */
+static void give_back(warprsa_upstream_session *s)
+{
+    if (!accept_offer(s) || s->unaccepted == 0)
+        warprsa_upstream_session_forget(s);
+}
+
+/* Accepts what could not be accepted before. */
+static void accept_offers(warprsa_upstream *u)
+{
+    warprsa_upstream_session *s, *next;
+
+    for (s = TAILQ_FIRST(&u->asked); s != NULL; s = next) {
+        next = TAILQ_NEXT(s, link);
+        if (s->unaccepted != 0 && s->handlers == NULL)
+            give_back(s);
+        else if (s->unaccepted != 0)
+            (void)accept_offer(s); /* the end of warprsad is an event */
+    }
+}
+
 /* Takes a WELCOME: a session has come. */
 static void welcome(warprsa_upstream_session *s, const warprsa_message *message,
                     int fds[WARPRSA_MESSAGE_FDS])
@@ -116,8 +150,7 @@ static void welcome(warprsa_upstream_session *s, const warprsa_message *message,
     s->deadline_ms = message->deadline_ms;
     u->is_believed = message->identity != 0;
     s->connection = warprsa_connection_new(message, fds, 1, why, sizeof(why));
-    if (s->connection == NULL ||
-        !warprsa_control_connection_attached(&u->control, message->number) ||
+    if (!accept_offer(s) || s->connection == NULL ||
         s->connection->notifiers < NOTIFIER || !ask_for_notifier(s) ||
         !warprsa_event_source_watch(u->epoll, s->connection->socket.fd, EPOLLIN,
                                     &s->socket_source))
@@ -131,7 +164,7 @@ static warprsa_upstream_session *find_asked(warprsa_upstream *u, uint32_t tag)
     warprsa_upstream_session *s;
 
     TAILQ_FOREACH (s, &u->asked, link)
-        if (s->tag == tag && s->connection == NULL)
+        if (s->tag == tag && s->connection == NULL && s->unaccepted == 0)
             break;
     return s;
 }
@@ -155,24 +188,31 @@ static void lose_asked(warprsa_upstream *u, const char *why)
         lose(s, why);
 }
 
-/* A reply that nobody waits for belongs to a call that has ended. The session
- * is accepted and ended, since it would otherwise last for seconds. */
+/* A reply may come so late that it is to none of these sessions. */
 static void take_reply(warprsa_upstream *u, const warprsa_message *message,
                        int fds[WARPRSA_MESSAGE_FDS])
 {
     warprsa_upstream_session *s = find_asked(u, message->generation);
 
     if (s != NULL && message->type == WARPRSA_MESSAGE_WELCOME) {
-        welcome(s, message, fds);
-        return;
-    }
-    if (message->type == WARPRSA_MESSAGE_WELCOME)
+        s->unaccepted = message->number;
+        if (s->handlers != NULL) {
+            welcome(s, message, fds);
+            return;
+        }
+    } else if (message->type == WARPRSA_MESSAGE_WELCOME) {
         (void)warprsa_control_connection_attached(&u->control, message->number);
+    }
     warprsa_message_close_fds(fds);
-    if (s != NULL)
+    if (s == NULL)
+        return;
+    if (s->unaccepted != 0)
+        give_back(s);
+    else
         lose(s, "warprsad has no room for this session; its log says why");
 }
 
+/* Events are edges: room for messages to warprsad is one, too. */
 static void control_ready(warprsa_event_source *source)
 {
     warprsa_upstream *u =
@@ -180,6 +220,7 @@ static void control_ready(warprsa_event_source *source)
     int fds[WARPRSA_MESSAGE_FDS];
     warprsa_message message;
 
+    accept_offers(u);
     while (u->watched)
         switch (
             warprsa_control_connection_receive(&u->control, &message, fds)) {
@@ -230,7 +271,8 @@ bool warprsa_upstream_ask(warprsa_upstream *u, warprsa_upstream_session *s,
         return false;
     if (!u->watched)
         u->watched = warprsa_event_source_watch(u->epoll, u->control.socket.fd,
-                                                EPOLLIN, &u->source);
+                                                EPOLLIN | EPOLLOUT | EPOLLET,
+                                                &u->source);
     if (!u->watched) {
         snprintf(why, WARPRSA_UPSTREAM_WHY, "no memory");
         return false;
@@ -244,25 +286,49 @@ bool warprsa_upstream_ask(warprsa_upstream *u, warprsa_upstream_session *s,
     return true;
 }
 
-void warprsa_upstream_session_close(warprsa_upstream_session *s)
+/* Lets go of what a session has of warprsad. */
+static void release(warprsa_upstream_session *s)
 {
-    warprsa_upstream *u = s->upstream;
+    const int epoll = s->upstream->epoll;
 
-    if (u == NULL)
-        return;
-    if (!s->is_open)
-        TAILQ_REMOVE(&u->asked, s, link);
-    s->upstream = NULL;
-    s->is_open = false;
     if (s->notifier.fd >= 0)
-        (void)epoll_ctl(u->epoll, EPOLL_CTL_DEL, s->notifier.fd, NULL);
+        (void)epoll_ctl(epoll, EPOLL_CTL_DEL, s->notifier.fd, NULL);
     warprsa_own_fd_close(&s->notifier);
     if (s->connection != NULL) {
-        (void)epoll_ctl(u->epoll, EPOLL_CTL_DEL, s->connection->socket.fd,
-                        NULL);
+        (void)epoll_ctl(epoll, EPOLL_CTL_DEL, s->connection->socket.fd, NULL);
         warprsa_connection_drop(s->connection);
     }
     s->connection = NULL;
+}
+
+void warprsa_upstream_session_forget(warprsa_upstream_session *s)
+{
+    if (s->upstream == NULL)
+        return;
+    release(s);
+    if (!s->is_open)
+        TAILQ_REMOVE(&s->upstream->asked, s, link);
+    s->upstream = NULL;
+    s->is_open = false;
+}
+
+void warprsa_upstream_session_close(warprsa_upstream_session *s)
+{
+    const bool has_come = s->is_open || s->connection != NULL;
+
+    if (s->upstream == NULL)
+        return;
+    if (has_come && s->unaccepted == 0) {
+        warprsa_upstream_session_forget(s);
+        return;
+    }
+    release(s);
+    s->handlers = NULL;
+}
+
+bool warprsa_upstream_session_is_over(const warprsa_upstream_session *s)
+{
+    return s->upstream == NULL;
 }
 
 /* ---- Whether warprsad is there ---- */
@@ -325,7 +391,7 @@ void warprsa_upstream_init(warprsa_upstream *u, int epoll, const char *socket)
 
 void warprsa_upstream_close(warprsa_upstream *u)
 {
-    warprsa_upstream_session_close(&u->own);
+    warprsa_upstream_session_forget(&u->own);
     close_control(u);
 }
 

@@ -37,10 +37,11 @@ typedef struct warprsa_upstream_handlers {
 } warprsa_upstream_handlers;
 
 typedef struct warprsa_upstream_session {
-    struct warprsa_upstream *upstream; /* NULL: not asked for, or closed */
-    const warprsa_upstream_handlers *handlers;
-    uint32_t tag;                   /* of its CONNECT */
-    uint64_t asked_ns;              /* when that was sent */
+    struct warprsa_upstream *upstream; /* NULL: not asked for, or over */
+    const warprsa_upstream_handlers *handlers; /* NULL: closed, and not over */
+    uint32_t tag;                              /* of its CONNECT */
+    uint64_t asked_ns;                         /* when that was sent */
+    uint32_t unaccepted;            /* of its WELCOME, until ATTACHED is sent */
     warprsa_connection *connection; /* NULL before WELCOME, and at the end */
     TAILQ_ENTRY(warprsa_upstream_session) link; /* the upstream's */
     warprsa_own_fd notifier;
@@ -91,9 +92,18 @@ bool warprsa_upstream_ask(warprsa_upstream *upstream,
                           char why[WARPRSA_UPSTREAM_WHY]);
 
 /* Ends a session: warprsad wipes its keys and computes nothing more for it. No
- * handler is called any more. The memory may be freed only after the events of
- * this round. Does nothing a second time. */
+ * handler is called any more. Does nothing a second time. */
 void warprsa_upstream_session_close(warprsa_upstream_session *session);
+
+/* Whether warprsad has nothing more to do for a session, whose memory may be
+ * freed after the events of this round. A session that was closed before
+ * warprsad has replied is over once warprsad has, and was told that the session
+ * has ended; or after some seconds. Until then its CONNECT is in warprsad's
+ * queue, and counts as a session of its owner. */
+bool warprsa_upstream_session_is_over(const warprsa_upstream_session *session);
+
+/* Ends a session that is over after this, whatever warprsad has to do. */
+void warprsa_upstream_session_forget(warprsa_upstream_session *session);
 
 /* ---- Of a session that is open ---- */
 

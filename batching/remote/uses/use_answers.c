@@ -40,6 +40,7 @@ static const char *find_uses(warprsa_use_connection *c,
             return "a result that nobody waits for";
         warprsa_use_connection_take_out(c, use);
         c->took_ns = now_ns - use->sent_ns;
+        warprsa_use_host_pace(c->host, use, c->took_ns);
         if (use->sent_ns > c->answered_ns)
             c->answered_ns = use->sent_ns;
         if (use->task == NULL) {

@@ -10,6 +10,10 @@
 #include "batching/base/clock.h"
 #include "batching/queue/counters.h"
 
+enum {
+    GOOD = 8, /* an answer that takes this part of the patience is in time */
+};
+
 /* A host that hangs does so by all connections. One that has nothing to answer
  * does not show it, unless it has answered since. */
 static bool is_silent(const warprsa_use_connection *c)
@@ -24,8 +28,36 @@ static bool is_silent(const warprsa_use_connection *c)
 bool warprsa_use_connection_takes_more(const warprsa_use_connection *c)
 {
     return c->link != NULL && !c->lost && !c->draining && !is_silent(c) &&
-           c->count < c->room && c->host->count < c->host->room &&
+           c->count < c->room && c->host->count < c->host->window &&
            warprsa_clock_ns() >= c->host->paused_until_ns;
+}
+
+void warprsa_use_host_set_room(warprsa_use_host *host, uint32_t room)
+{
+    host->room = room;
+    host->least_ns = UINT64_MAX / 2;
+    host->window =
+        room < WARPRSA_REMOTE_BATCH_MAX ? room : WARPRSA_REMOTE_BATCH_MAX;
+}
+
+/* The window grows by what was answered while at least half of it was in use,
+ * so it goes no further than what the host has shown. What it has grown by
+ * shows in later answers, when it may be twice as large: these are not too late
+ * yet. A host that takes long for a single use answers more of them in that
+ * time. */
+void warprsa_use_host_pace(warprsa_use_host *host,
+                           const warprsa_remote_use *use, uint64_t took_ns)
+{
+    uint64_t good_ns = warprsa_uses_patience_ns(host->core) / GOOD;
+
+    if (took_ns < host->least_ns)
+        host->least_ns = took_ns;
+    if (good_ns < 2 * host->least_ns)
+        good_ns = 2 * host->least_ns;
+    if (took_ns > 2 * good_ns && host->window > WARPRSA_REMOTE_BATCH_MAX)
+        host->window--;
+    else if (took_ns <= good_ns && use->fills && host->window < host->room)
+        host->window++;
 }
 
 void warprsa_use_connection_send_back(warprsa_use_connection *c,

@@ -84,6 +84,10 @@ typedef struct warprsa_use_host {
     /* How many they may have: what the first session has granted is for all
      * sessions of this client. */
     uint32_t room;
+    /* How many of these it gets now: what it answers in good time. The rest
+     * waits here, where owners have turns; a host has none. */
+    uint32_t window;
+    uint64_t least_ns; /* that an answer has taken since there is a session */
     uint64_t paused_until_ns;
     /* The first key that has no number in a session, or none; and whether the
      * log has it. */
@@ -113,6 +117,14 @@ bool warprsa_use_connection_send(warprsa_use_connection *c);
 /* Lets a use wait again that the host has not done. */
 void warprsa_use_connection_send_back(warprsa_use_connection *c,
                                       warprsa_remote_use *use);
+
+/* A new session, by which the host may have so many uses, begins with a window
+ * of a full message. */
+void warprsa_use_host_set_room(warprsa_use_host *host, uint32_t room);
+
+/* Takes note of how long the host took for a use. */
+void warprsa_use_host_pace(warprsa_use_host *host,
+                           const warprsa_remote_use *use, uint64_t took_ns);
 
 /* Takes a use out of those that the host has. */
 void warprsa_use_connection_take_out(warprsa_use_connection *c,

@@ -53,7 +53,7 @@ static unsigned take(warprsa_use_connection *c, warprsa_remote_use **uses,
     bool has_number = false;
 
     while (count < most && c->count < c->room &&
-           c->host->count < c->host->room) {
+           c->host->count < c->host->window) {
         warprsa_remote_use *use =
             warprsa_waiting_uses_take(&c->core->waiting, c->host->place);
 
@@ -70,7 +70,7 @@ static unsigned take(warprsa_use_connection *c, warprsa_remote_use **uses,
         }
         use->sent_ns = now_ns;
         use->is_sent = use->is_held = true;
-        c->host->count++;
+        use->fills = 2 * ++c->host->count >= c->host->window;
         use->id = c->free_ids[c->room - ++c->count];
         c->flight[use->id] = use;
         TAILQ_INSERT_TAIL(&c->sent, use, link);

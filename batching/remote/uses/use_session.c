@@ -59,7 +59,7 @@ static bool make_room(warprsa_use_connection *c,
     c->room = room;
     c->keys_max = welcome->keys_max;
     if (is_first(c))
-        c->host->room = room;
+        warprsa_use_host_set_room(c->host, room);
     return true;
 }
 

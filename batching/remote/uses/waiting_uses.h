@@ -45,6 +45,7 @@ typedef struct warprsa_remote_use {
     TAILQ_ENTRY(warprsa_remote_use) link;
     bool is_sent; /* a host has it, under this number */
     uint32_t id;
+    bool fills; /* the host had half of its window, or more, when it was sent */
     /* A thread writes its message; or looks at its answer, and ends it or lets
      * it wait again. Nobody else does meanwhile. */
     bool is_held;

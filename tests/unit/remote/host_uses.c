@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "batching/base/clock.h"
+#include "batching/remote/uses/use_connection.h"
+
 TEST_IN(test_answers, begin, end)
 {
     set_away(2, true);
@@ -82,6 +85,30 @@ TEST_IN(test_turns, begin, end)
         assert_done(i);
 }
 
+/* Nor at a host that would have room for all of them. */
+TEST_IN(test_turns_of_a_backlog, begin, end)
+{
+    enum {
+        BACKLOG = 1000
+    };
+    unsigned place = 0;
+
+    fake.has_window = true;
+    set_away(2, true);
+    for (unsigned i = 0; i < BACKLOG; i++)
+        ask(i, 7, &sign_pkcs1);
+    expect_uses(1, WARPRSA_REMOTE_BATCH_MAX);
+    ask(BACKLOG, 8, &sign_pkcs1);
+    for (unsigned i = 0; i <= BACKLOG; i++) {
+        expect_uses(1, i + 1);
+        answer_right(1, i);
+    }
+    assert_done(BACKLOG);
+    while (memcmp(fake.hosts[1].sent[place].input, tasks[BACKLOG].input, 20))
+        place++;
+    assert_in_range(place, 1, WARPRSA_REMOTE_BATCH_MAX + 1);
+}
+
 /* Nor do those of its uses that a host has sent back. */
 TEST_IN(test_turns_again, begin, end)
 {
@@ -109,6 +136,82 @@ TEST_IN(test_turns_again, begin, end)
     }
     for (unsigned i = 0; i < 12; i++)
         assert_done(i);
+}
+
+/* A host that answers quickly comes to have its whole room. */
+TEST_IN(test_window_grows, begin, end)
+{
+    enum {
+        ROOM = 1500,
+        ASKED = 7000,
+        ANSWERED = 5000
+    };
+
+    fake.has_window = true;
+    fake.hosts[1].room = ROOM;
+    set_away(2, true);
+    for (unsigned i = 0; i < ASKED; i++)
+        ask(i, 7, &sign_pkcs1);
+    for (unsigned i = 0; i < ANSWERED; i++) {
+        expect_uses(1, i + 1);
+        answer_right(1, i);
+    }
+    expect_uses(1, ANSWERED + ROOM);
+    assert_int_equal(fake.hosts[1].count, ANSWERED + ROOM);
+}
+
+static void pace(warprsa_use_host *host, bool fills, unsigned ms,
+                 unsigned count)
+{
+    const warprsa_remote_use use = {.fills = fills};
+
+    for (unsigned i = 0; i < count; i++)
+        warprsa_use_host_pace(host, &use, ms * WARPRSA_NS_PER_MS);
+}
+
+/* An eighth and a quarter of the patience are 62.5 and 125 ms. */
+TEST(test_window)
+{
+    warprsa_uses_core core = {.config.daemon.deadline_ms = 2000};
+    warprsa_use_host host = {.core = &core};
+
+    fake.has_window = true;
+    warprsa_use_host_set_room(&host, 300);
+    assert_int_equal(host.window, WARPRSA_REMOTE_BATCH_MAX);
+    pace(&host, false, 1, 10);
+    pace(&host, true, 63, 10);
+    assert_int_equal(host.window, WARPRSA_REMOTE_BATCH_MAX);
+    pace(&host, true, 62, 10);
+    assert_int_equal(host.window, WARPRSA_REMOTE_BATCH_MAX + 10);
+    pace(&host, false, 125, 10);
+    assert_int_equal(host.window, WARPRSA_REMOTE_BATCH_MAX + 10);
+    pace(&host, false, 126, 9);
+    assert_int_equal(host.window, WARPRSA_REMOTE_BATCH_MAX + 1);
+    pace(&host, true, 126, 9);
+    assert_int_equal(host.window, WARPRSA_REMOTE_BATCH_MAX);
+    pace(&host, true, 62, 300);
+    assert_int_equal(host.window, 300);
+}
+
+/* A host that takes long for a single use, or has little room. */
+TEST(test_window_of_slow_hosts)
+{
+    warprsa_uses_core core = {.config.daemon.deadline_ms = 2000};
+    warprsa_use_host host = {.core = &core};
+
+    fake.has_window = true;
+    warprsa_use_host_set_room(&host, 300);
+    pace(&host, true, 100, 1);
+    pace(&host, true, 200, 9);
+    assert_int_equal(host.window, WARPRSA_REMOTE_BATCH_MAX + 10);
+    pace(&host, true, 400, 9);
+    assert_int_equal(host.window, WARPRSA_REMOTE_BATCH_MAX + 10);
+    pace(&host, true, 401, 9);
+    assert_int_equal(host.window, WARPRSA_REMOTE_BATCH_MAX + 1);
+    warprsa_use_host_set_room(&host, 4);
+    pace(&host, true, 1, 9);
+    pace(&host, true, 999, 9);
+    assert_int_equal(host.window, 4);
 }
 
 /* All that a host had goes to the other one. */

@@ -6,6 +6,8 @@
  */
 #include "tests/unit/support/fake_call.h"
 
+#include <errno.h>
+
 #include "batching/base/clock.h"
 #include "batching/queue/queue_core.h"
 
@@ -25,6 +27,22 @@ static struct {
     char why[256];
     warprsa_operate *closes; /* when a call is refused; NULL: none */
 } seen;
+
+/* The daemon reads no ATTACHED. */
+static bool is_full;
+
+bool __real_warprsa_control_connection_attached(
+    const warprsa_control_connection *control, uint32_t number);
+bool __wrap_warprsa_control_connection_attached(
+    const warprsa_control_connection *control, uint32_t number);
+
+bool __wrap_warprsa_control_connection_attached(
+    const warprsa_control_connection *control, uint32_t number)
+{
+    errno = EAGAIN;
+    return !is_full &&
+           __real_warprsa_control_connection_attached(control, number);
+}
 
 void fake_call_response(const warprsa_remote_response *response)
 {
@@ -114,6 +132,7 @@ static void new_session(void)
 static int begin(void **state)
 {
     fake_reset();
+    is_full = false;
     test_server_open(&server, SLOTS, LONG_MS);
     test_server_stop(&server);
     server.config.limits.keys = KEYS;
@@ -336,6 +355,70 @@ TEST_IN(a_lost_call_closes_the_next, begin, end)
     warprsa_operate_free(other);
     close_session();
     RUN_UNTIL(warprsa_upstream_is_ready(&fake_host.upstream));
+}
+
+/* A client that sends no more gets its session all the same: it can't ask for
+ * another one before. */
+TEST_IN(a_call_is_not_done_before_it_has_begun, begin, end)
+{
+    warprsa_operate_half_closed(session);
+    assert_int_equal(fake_call.ended, 0);
+    RUN_UNTIL(fake_call.ended == 1);
+    assert_int_equal(seen.welcomes, 1);
+    assert_int_equal(fake_call.status, WARPRSA_GRPC_OK);
+}
+
+/* The daemon has a session to make for a call that has ended. */
+TEST_IN(a_call_counts_until_the_daemon_has_replied, begin, end)
+{
+    fake_call_end(session);
+    assert_false(warprsa_operate_is_over(session));
+    RUN_UNTIL(warprsa_operate_is_over(session));
+    assert_int_equal(seen.welcomes, 0);
+    WAIT_UNTIL((run(), warprsa_server_clients(server.server) == 1));
+}
+
+/* The same of a daemon that never will, and of a host that drains. */
+TEST_IN(a_call_does_not_count_for_ever, begin, end)
+{
+    fake_call_end(session);
+    fake_host.draining = true;
+    assert_true(warprsa_operate_is_over(session));
+    fake_host.draining = false;
+    assert_false(warprsa_operate_is_over(session));
+    warprsa_upstream_tick(&fake_host.upstream,
+                          warprsa_clock_ns() + LONG_MS * WARPRSA_NS_PER_MS);
+    assert_true(warprsa_operate_is_over(session));
+}
+
+/* A session that can't be accepted now is accepted later, whether or not its
+ * call has ended meanwhile. */
+TEST_IN(the_daemon_reads_no_more_for_a_while, begin, end)
+{
+    warprsa_operate *first = session, *second;
+
+    RUN_UNTIL(warprsa_upstream_is_ready(&fake_host.upstream));
+    is_full = true;
+    new_session();
+    second = session;
+    RUN_UNTIL(second->session.unaccepted != 0);
+    new_session();
+    RUN_UNTIL(session->session.unaccepted != 0);
+    fake_call_end(second);
+    assert_false(warprsa_operate_is_over(second));
+    is_full = false;
+    fake_call_end(first);
+    warprsa_operate_free(first);
+    first = warprsa_operate_new(&fake_host, &fake_stream, &fake_identity,
+                                false); /* there is an event */
+    assert_non_null(first);
+    RUN_UNTIL(seen.welcomes == 2);
+    assert_true(warprsa_operate_is_over(second));
+    assert_int_equal(fake_call.ended, 0);
+    fake_call_end(first);
+    warprsa_operate_free(first);
+    warprsa_operate_free(second);
+    WAIT_UNTIL((run(), warprsa_server_clients(server.server) == 2));
 }
 
 /* A call that ends before its session is there. The seat goes back. */

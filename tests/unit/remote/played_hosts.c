@@ -14,6 +14,7 @@
 
 #include "batching/base/clock.h"
 #include "batching/remote/engine/trust.h"
+#include "batching/remote/uses/use_connection.h"
 #include "batching/vault/padding.h"
 #include "batching/vault/vault_reading.h"
 #include "tests/unit/support/vault_keys.h"
@@ -116,6 +117,16 @@ uint8_t *warprsa_link_begin(warprsa_link *link, size_t room)
     pthread_mutex_lock(&fake.lock);
     assert_true(room <= sizeof(fake.buffer));
     return fake.buffer;
+}
+
+void __real_warprsa_use_host_set_room(warprsa_use_host *host, uint32_t room);
+void __wrap_warprsa_use_host_set_room(warprsa_use_host *host, uint32_t room);
+
+void __wrap_warprsa_use_host_set_room(warprsa_use_host *host, uint32_t room)
+{
+    __real_warprsa_use_host_set_room(host, room);
+    if (!fake.has_window)
+        host->window = room;
 }
 
 static void take_uses(struct fake_host *host, warprsa_link *link)
@@ -303,6 +314,7 @@ int begin(void **state)
 
     memset(fake.hosts, 0, sizeof(fake.hosts));
     fake.log[0] = '\0';
+    fake.has_window = false;
     fake.has_ifma = false;
     fake.powers = 0;
     for (unsigned i = 1; i <= HOSTS; i++) {

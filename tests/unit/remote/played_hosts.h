@@ -50,6 +50,7 @@ struct played {
     } hosts[HOSTS + 1]; /* from 1 on */
     uint8_t buffer[WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX];
     warprsa_remote_request request;
+    bool has_window; /* else hosts get their whole room at once */
     char log[65536];
     bool has_ifma;   /* answers are checked eight at a time */
     unsigned powers; /* of these, how many for a check of the hash */
