@@ -158,6 +158,12 @@ TEST_IN(test_window_grows, begin, end)
     }
     expect_uses(1, ANSWERED + ROOM);
     assert_int_equal(fake.hosts[1].count, ANSWERED + ROOM);
+    for (unsigned i = ANSWERED; i < ASKED; i++) {
+        expect_uses(1, i + 1);
+        answer_right(1, i);
+    }
+    for (unsigned i = 0; i < ASKED; i++)
+        assert_done(i);
 }
 
 static void pace(warprsa_use_host *host, bool fills, unsigned ms,
