@@ -200,6 +200,10 @@ typedef struct warprsa_engine {
      * process too: it is another host. */
     bool comes_and_goes;
 
+    /* Its devices are CPUs: start() computes the batch, however long that
+     * takes. */
+    bool computes_in_start;
+
     /* Returns the number of devices; if it is 0, the reason is in `why`. Any
      * thread. */
     unsigned (*count)(char *why, size_t why_size);
@@ -249,8 +253,10 @@ typedef struct warprsa_engine {
      * Starts a batch of 1..warprsa_engine_batch_max() tasks, whose keys are all
      * of one size class that the engine takes, on an idle stream. Returns
      * without waiting for the result, except for the engines on the CPU, which
-     * compute here. On failure the stream stays idle. One thread at a time for
-     * each stream; different streams are independent.
+     * compute here. On failure the stream stays idle, but with
+     * WARPRSA_DEADLINE: a test that comes before the batch has not ended, and
+     * the stream is busy as after such a wait(). One thread at a time for each
+     * stream; different streams are independent.
      */
     warprsa_status (*start)(warprsa_device *device, unsigned stream,
                             warprsa_size_class size, warprsa_task *tasks,

@@ -15,6 +15,8 @@
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 
+#include "pkcs11/padded_text.h"
+
 static const CK_FLAGS private_flags = CKF_SIGN | CKF_SIGN_RECOVER | CKF_DECRYPT;
 static const CK_FLAGS public_flags =
     CKF_VERIFY | CKF_VERIFY_RECOVER | CKF_ENCRYPT;
@@ -197,6 +199,17 @@ warprsa_entry_of_key(const warprsa_crypto *crypto, const warprsa_key_told *told,
     return NULL;
 }
 
+/* Sets the label to a text in UTF-8, to as many of its characters as there is
+ * room for. */
+static void set_label_text(warprsa_entry *entry, const char *text)
+{
+    const size_t length =
+        warprsa_whole_characters(text, sizeof(entry->label) - 1);
+
+    memcpy(entry->label, text, length);
+    entry->label[length] = '\0';
+}
+
 /* The label of an authority: its common name, or another part of its name. */
 static void set_label(warprsa_entry *entry, X509 *certificate)
 {
@@ -209,7 +222,7 @@ static void set_label(warprsa_entry *entry, X509 *certificate)
     if (at >= 0 &&
         ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(
                                        X509_NAME_get_entry(name, at))) >= 0)
-        snprintf(entry->label, sizeof(entry->label), "%s", (char *)text);
+        set_label_text(entry, (char *)text);
     OPENSSL_free(text);
 }
 

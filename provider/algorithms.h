@@ -13,10 +13,12 @@
 #include "provider/function_ids.h"
 
 enum {
-    /* Algorithms per operation at most. OpenSSL 3.5 has 15 RSA signatures, the
+    /* Algorithms per operation at most. OpenSSL 3.5 has 24 RSA encoders, the
      * most of any version and operation. */
-    WARPRSA_ALGORITHMS_MAX = 24,
+    WARPRSA_ALGORITHMS_MAX = 32,
     WARPRSA_KEY_TYPES = 2, /* RSA and RSA-PSS */
+    /* Of an encoder's properties. The longest have 63 bytes. */
+    WARPRSA_PROPERTIES_SIZE = 128,
 };
 
 /* The signature functions that this module knows: X(ID, name). The first three
@@ -70,6 +72,13 @@ enum {
     X(GET_CTX_PARAMS, get_ctx_params)                                          \
     X(SET_CTX_PARAMS, set_ctx_params)
 
+/* The functions of an encoder that this module calls. */
+#define WARPRSA_ENCODER_FUNCTIONS(X)                                           \
+    X(NEWCTX, newctx)                                                          \
+    X(SETTABLE_CTX_PARAMS, settable_ctx_params)                                \
+    X(DOES_SELECTION, does_selection)                                          \
+    X(ENCODE, encode)
+
 /* The functions of the wrapped KEYMGMT that this module calls. */
 #define WARPRSA_KEYMGMT_FUNCTIONS(X)                                           \
     X(NEW, new)                                                                \
@@ -92,6 +101,7 @@ enum {
     OSSL_FUNC_signature_##name##_fn *(name);
 #define WARPRSA_CIPHER_FIELD(ID, name)                                         \
     OSSL_FUNC_asym_cipher_##name##_fn *(name);
+#define WARPRSA_ENCODER_FIELD(ID, name) OSSL_FUNC_encoder_##name##_fn *(name);
 #define WARPRSA_KEYMGMT_FIELD(ID, name) OSSL_FUNC_keymgmt_##name##_fn *(name);
 
 /* Functions of the wrapped provider; NULL: it has none. */
@@ -102,6 +112,10 @@ typedef struct warprsa_signature_functions {
 typedef struct warprsa_cipher_functions {
     WARPRSA_CIPHER_FUNCTIONS(WARPRSA_CIPHER_FIELD)
 } warprsa_cipher_functions;
+
+typedef struct warprsa_encoder_functions {
+    WARPRSA_ENCODER_FUNCTIONS(WARPRSA_ENCODER_FIELD)
+} warprsa_encoder_functions;
 
 typedef struct warprsa_keymgmt_functions {
     WARPRSA_KEYMGMT_FUNCTIONS(WARPRSA_KEYMGMT_FIELD)
@@ -116,9 +130,12 @@ typedef struct warprsa_algorithms {
     OSSL_ALGORITHM *signature;
     OSSL_ALGORITHM *asym_cipher;
     OSSL_ALGORITHM *keymgmt;
+    OSSL_ALGORITHM *encoder;
     warprsa_signature_functions signatures[WARPRSA_ALGORITHMS_MAX];
     warprsa_cipher_functions ciphers[WARPRSA_ALGORITHMS_MAX];
     warprsa_keymgmt_functions keymgmts[WARPRSA_KEY_TYPES];
+    warprsa_encoder_functions encoders[WARPRSA_ALGORITHMS_MAX];
+    char encoder_properties[WARPRSA_ALGORITHMS_MAX][WARPRSA_PROPERTIES_SIZE];
 } warprsa_algorithms;
 
 /* A function is not told which algorithm it is called for. So functions that
@@ -137,6 +154,25 @@ typedef struct warprsa_algorithms {
     X(9)                                                                       \
     X(10)                                                                      \
     X(11)                                                                      \
-    X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
+    X(12)                                                                      \
+    X(13)                                                                      \
+    X(14)                                                                      \
+    X(15)                                                                      \
+    X(16)                                                                      \
+    X(17)                                                                      \
+    X(18)                                                                      \
+    X(19)                                                                      \
+    X(20)                                                                      \
+    X(21)                                                                      \
+    X(22)                                                                      \
+    X(23)                                                                      \
+    X(24)                                                                      \
+    X(25)                                                                      \
+    X(26)                                                                      \
+    X(27)                                                                      \
+    X(28)                                                                      \
+    X(29)                                                                      \
+    X(30)                                                                      \
+    X(31)
 
 #endif

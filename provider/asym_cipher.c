@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/rsa.h>
@@ -18,6 +19,7 @@
 #include "provider/reference_method.h"
 #include "provider/reference_padding.h"
 #include "provider/reference_use.h"
+#include "provider/settings.h"
 
 typedef OSSL_FUNC_asym_cipher_encrypt_init_fn init_fn;
 
@@ -27,6 +29,7 @@ typedef struct cipher {
     const warprsa_cipher_functions *functions; /* of `wrapped` */
     void *wrapped; /* the default provider's context */
     bool moved;    /* `wrapped` is of the caller's library context */
+    warprsa_settings settings; /* of `wrapped` */
     init_fn *init; /* by which the operation was begun; NULL: not yet */
     void *key;     /* the caller keeps it for as long */
 } cipher;
@@ -39,6 +42,7 @@ static cipher *cipher_new(warprsa_context *context, unsigned index)
         return NULL;
     ours->context = context;
     ours->functions = &context->algorithms.ciphers[index];
+    ours->settings.query_name = OSSL_ASYM_CIPHER_PARAM_OAEP_DIGEST_PROPS;
     ours->wrapped = ours->functions->newctx(context->wrapped_provctx);
     if (ours->wrapped == NULL) {
         OPENSSL_free(ours);
@@ -84,7 +88,7 @@ static void *dupctx(void *ctx)
 /* ---- beginning, and digests of the caller's library context ---- */
 
 /* Makes a context of the caller's default provider and begins it as ours was,
- * with `params` and, unless `fresh`, with ours' settings. */
+ * with `params` and, unless `fresh`, with ours' settings. NULL: that fails. */
 static void *begin_in_callers(const cipher *ours, bool fresh,
                               const OSSL_PARAM params[])
 {
@@ -93,38 +97,43 @@ static void *begin_in_callers(const cipher *ours, bool fresh,
         ours->moved || ours->init == NULL
             ? NULL
             : warprsa_callers_provctx(ours->context, OSSL_OP_ASYM_CIPHER);
-    void *wrapped = provctx == NULL ? NULL : functions->newctx(provctx);
+    void *other = provctx == NULL ? NULL : functions->newctx(provctx);
 
-    if (wrapped != NULL &&
-        (ours->init(wrapped, ours->key, fresh ? params : NULL) <= 0 ||
-         (!fresh &&
-          !warprsa_params_copy(functions->get_ctx_params, ours->wrapped,
-                               functions->set_ctx_params, wrapped, params)))) {
-        functions->freectx(wrapped);
+    if (other != NULL &&
+        (ours->init(other, ours->key, fresh ? params : NULL) <= 0 ||
+         (!fresh && (!warprsa_cipher_settings_copy(
+                         &ours->settings, functions->get_ctx_params,
+                         ours->wrapped, functions->set_ctx_params, other) ||
+                     functions->set_ctx_params(other, params) <= 0)))) {
+        functions->freectx(other);
         return NULL;
     }
-    return wrapped;
+    return other;
 }
 
 /*
  * Ends an attempt that began with ERR_set_mark() and ended with `result`. If it
- * failed for a digest that our library context may not have, the attempt is
- * repeated in the caller's. The errors that stay are those of the first
- * attempt.
+ * failed for a digest that our library context lacks, the attempt is repeated
+ * in the caller's. The errors that stay are those of the first attempt.
  */
 static int settle(cipher *ours, int result, bool fresh,
                   const OSSL_PARAM params[])
 {
     void *moved = NULL;
 
-    if (result <= 0 && warprsa_params_name_digest(params)) {
+    if (result <= 0 &&
+        warprsa_params_lack_digest(ours->context->libctx, &ours->settings,
+                                   params, NULL)) {
         ERR_set_mark();
         moved = begin_in_callers(ours, fresh, params);
         ERR_pop_to_mark();
     }
     ours->moved = ours->moved || moved != NULL;
-    return warprsa_attempt_end(result, &ours->wrapped, moved,
-                               ours->functions->freectx);
+    result = warprsa_attempt_end(result, &ours->wrapped, moved,
+                                 ours->functions->freectx);
+    if (result > 0)
+        warprsa_settings_note(&ours->settings, params);
+    return result;
 }
 
 static int begin(cipher *ours, init_fn *init, void *key,

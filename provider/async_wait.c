@@ -79,9 +79,9 @@ struct warprsa_async_wait {
 /* The address of this is the key under which a wait ctx has our descriptor. */
 static const char wait_ctx_key;
 
-/* This thread is submitting a request. It is the program's own, and may hold
- * locks that a callback takes. */
-static _Thread_local bool submitting;
+/* This thread, which is the program's own, is inside a function of the backend
+ * that may call wake(). It may hold locks that a callback takes. */
+static _Thread_local bool in_backend;
 
 /* Gives up a reference; the last one frees `wait`. */
 static void release(warprsa_async_wait *wait)
@@ -435,15 +435,15 @@ static bool tell_elsewhere(warprsa_async_wait *wait)
 }
 
 /*
- * The queue calls this once the answer can be collected: from a worker, or from
- * a thread that submits while the last device goes down and helps to refuse
- * queued requests.
+ * The queue calls this once the answer can be collected, or the deadline has
+ * passed: from a worker, from a thread that submits while the last device goes
+ * down and helps to refuse queued requests, or by warprsa_async_wait_tick().
  */
 static void wake(void *arg)
 {
     warprsa_async_wait *wait = arg;
 
-    if (!submitting || callback_of(wait, &arg) == NULL || !tell_elsewhere(wait))
+    if (!in_backend || callback_of(wait, &arg) == NULL || !tell_elsewhere(wait))
         tell(wait);
 }
 
@@ -451,6 +451,15 @@ static void wake(void *arg)
 static void drop(void *arg)
 {
     release_queued(arg);
+}
+
+void warprsa_async_wait_tick(const warprsa_backend *backend)
+{
+    if (backend->ops->tick == NULL)
+        return;
+    in_backend = true;
+    backend->ops->tick(backend->impl);
+    in_backend = false;
 }
 
 warprsa_answer warprsa_async_wait_submit(warprsa_async_wait *wait,
@@ -464,12 +473,12 @@ warprsa_answer warprsa_async_wait_submit(warprsa_async_wait *wait,
 
     if (wait == NULL)
         notify = (warprsa_notify){0};
-    submitting = true;
+    in_backend = true;
     answer = backend->ops->submit(
         backend->impl, key, input, notify,
         wait != NULL && wait->uses_notifier ? wait->notifier.number : 0,
         ticket);
-    submitting = false;
+    in_backend = false;
     if (answer == WARPRSA_DONE && wait != NULL && wait->uses_notifier) {
         wait->submitted = true;
         wait->ticket = *ticket;

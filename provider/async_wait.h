@@ -38,6 +38,13 @@ warprsa_async_wait *warprsa_async_wait_new(const warprsa_backend *backend);
 void warprsa_async_wait_yield(void);
 
 /*
+ * Wakes the jobs whose deadline has passed, if no thread of the backend does:
+ * the only one may hang in its driver. For each operation to call, also if the
+ * CPU computes it; cheap.
+ */
+void warprsa_async_wait_tick(const warprsa_backend *backend);
+
+/*
  * Submits a request whose answer wakes the job of `wait`. NULL: the caller is
  * going to sleep. `input` is as long as the modulus. Any result but
  * WARPRSA_DONE: the request was not submitted, which is counted, and

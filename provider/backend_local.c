@@ -23,6 +23,11 @@ static warprsa_queue_state queue_wait_ready(void *impl, unsigned timeout_ms)
     return warprsa_queue_wait_ready(impl, timeout_ms);
 }
 
+static void queue_tick(void *impl)
+{
+    warprsa_queue_tick(impl);
+}
+
 static unsigned queue_depth(const void *impl)
 {
     return warprsa_queue_depth(impl);
@@ -71,6 +76,7 @@ const warprsa_backend_ops warprsa_backend_local = {
     .close = queue_close,
     .abandon = queue_abandon,
     .wait_ready = queue_wait_ready,
+    .tick = queue_tick,
     .depth = queue_depth,
     .key = queue_key,
     .key_release = queue_key_release,

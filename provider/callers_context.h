@@ -32,18 +32,6 @@ void *warprsa_callers_provctx(const warprsa_context *context, int operation);
  */
 bool warprsa_callers_keep_keys(const warprsa_context *context);
 
-/* Whether parameters of an operation name a digest. */
-bool warprsa_params_name_digest(const OSSL_PARAM params[]);
-
-/* Copies the settings of the operation context `from` to `to`: padding,
- * digests, and salt length or label. Then sets `params`. False: it can't be
- * done. One thread. */
-typedef int warprsa_get_params_fn(void *ctx, OSSL_PARAM params[]);
-typedef int warprsa_set_params_fn(void *ctx, const OSSL_PARAM params[]);
-bool warprsa_params_copy(warprsa_get_params_fn *get, void *from,
-                         warprsa_set_params_fn *set, void *to,
-                         const OSSL_PARAM params[]);
-
 /*
  * Ends an attempt on the operation context *wrapped, which began with
  * ERR_set_mark(), and returns its result. `moved`, unless it is NULL, is a

@@ -41,6 +41,7 @@ enum {
     WARPRSA_R_REFERENCE,
     WARPRSA_R_PRIVATE_NUMBERS,
     WARPRSA_R_DAEMON,
+    WARPRSA_R_PUBLIC_NUMBERS,
 };
 
 /* Takes the functions from the core's table `in`. False: one is missing; no

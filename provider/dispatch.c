@@ -5,12 +5,14 @@
  */
 #include "provider/dispatch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <openssl/crypto.h>
 #include <openssl/provider.h>
 
 #include "provider/asym_cipher.h"
+#include "provider/encoder.h"
 #include "provider/keymgmt.h"
 #include "provider/signature.h"
 
@@ -28,9 +30,9 @@ typedef OSSL_DISPATCH *wrap_fn(warprsa_algorithms *algorithms, unsigned index,
                                const OSSL_DISPATCH *table);
 
 /*
- * Wraps the RSA algorithms of an operation, `max` at most, under `property`.
- * They keep the default provider's names, by which libcrypto finds our
- * algorithm for a key of the default provider.
+ * Wraps the RSA algorithms of an operation, `max` at most, under `property`, or
+ * their own if that is NULL. They keep the default provider's names, by which
+ * libcrypto finds our algorithm for a key of the default provider.
  */
 static OSSL_ALGORITHM *take_over(warprsa_context *context, int operation,
                                  const char *property, unsigned max,
@@ -48,7 +50,8 @@ static OSSL_ALGORITHM *take_over(warprsa_context *context, int operation,
         if (!is_rsa(all))
             continue;
         taken[count] = *all;
-        taken[count].property_definition = property;
+        if (property != NULL)
+            taken[count].property_definition = property;
         taken[count].implementation =
             wrap(&context->algorithms, count, all->implementation);
         if (taken[count++].implementation == NULL)
@@ -64,6 +67,50 @@ static bool complete(const OSSL_ALGORITHM *taken)
     for (; ok && taken->algorithm_names != NULL; taken++)
         ok = taken->implementation != NULL;
     return ok;
+}
+
+/* Gives each encoder the default provider's properties from "output" on, which
+ * every encoder has. False: one has no such properties, or they are too long.
+ */
+static bool set_encoder_properties(warprsa_algorithms *algorithms)
+{
+    OSSL_ALGORITHM *at = algorithms->encoder;
+
+    for (unsigned i = 0; at[i].algorithm_names != NULL; i++) {
+        const char *output = strstr(at[i].property_definition, "output=");
+        char *ours = algorithms->encoder_properties[i];
+
+        if (output == NULL ||
+            snprintf(ours, WARPRSA_PROPERTIES_SIZE, "provider=warprsa,%s",
+                     output) >= WARPRSA_PROPERTIES_SIZE)
+            return false;
+        at[i].property_definition = ours;
+    }
+    return true;
+}
+
+static void free_table(OSSL_ALGORITHM *table)
+{
+    for (OSSL_ALGORITHM *at = table; at != NULL && at->algorithm_names != NULL;
+         at++)
+        OPENSSL_free((void *)at->implementation);
+    OPENSSL_free(table);
+}
+
+/* Encoders are of use only beside a libcrypto that has what is known here of
+ * them. Beside another one there are none of ours, and libcrypto encodes our
+ * keys by those of the default provider. */
+static void take_over_encoders(warprsa_context *context)
+{
+    warprsa_algorithms *algorithms = &context->algorithms;
+
+    algorithms->encoder =
+        take_over(context, OSSL_OP_ENCODER, NULL, WARPRSA_ALGORITHMS_MAX,
+                  warprsa_encoder_wrap);
+    if (complete(algorithms->encoder) && set_encoder_properties(algorithms))
+        return;
+    free_table(algorithms->encoder);
+    algorithms->encoder = NULL;
 }
 
 bool warprsa_dispatch_init(warprsa_context *context)
@@ -89,6 +136,7 @@ bool warprsa_dispatch_init(warprsa_context *context)
     algorithms->keymgmt = take_over(context, OSSL_OP_KEYMGMT,
                                     "provider=warprsa,warprsa.keymgmt=yes",
                                     WARPRSA_KEY_TYPES, warprsa_keymgmt_wrap);
+    take_over_encoders(context);
     if (complete(algorithms->signature) && complete(algorithms->asym_cipher) &&
         complete(algorithms->keymgmt))
         return true;
@@ -97,18 +145,11 @@ bool warprsa_dispatch_init(warprsa_context *context)
     return false;
 }
 
-static void free_table(OSSL_ALGORITHM *table)
-{
-    for (OSSL_ALGORITHM *at = table; at != NULL && at->algorithm_names != NULL;
-         at++)
-        OPENSSL_free((void *)at->implementation);
-    OPENSSL_free(table);
-}
-
 void warprsa_dispatch_free(warprsa_context *context)
 {
     free_table(context->algorithms.signature);
     free_table(context->algorithms.asym_cipher);
     free_table(context->algorithms.keymgmt);
+    free_table(context->algorithms.encoder);
     context->algorithms = (warprsa_algorithms){0};
 }

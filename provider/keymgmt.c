@@ -86,7 +86,7 @@ static void key_free(void *key)
  * private numbers were asked for. The default provider exports its public keys
  * like this. So does a provider of keys that never leave their device, and that
  * provider has to compute with the key: libcrypto has it do so when the import
- * fails.
+ * fails. EVP_PKEY_fromdata() can't be told from an export here.
  */
 static bool is_anothers(const void *key, int selection,
                         const OSSL_PARAM params[])
@@ -106,8 +106,16 @@ static int import_numbers(void *key, int selection, const OSSL_PARAM params[])
 
 static int key_import(void *key, int selection, const OSSL_PARAM params[])
 {
-    if (key == NULL || is_anothers(key, selection, params))
+    if (key == NULL)
         return 0;
+    if (is_anothers(key, selection, params)) {
+        /* libcrypto drops it where the other provider can take over. */
+        warprsa_raise(&context_of(key)->core, WARPRSA_R_PUBLIC_NUMBERS,
+                      "no private exponent: it may be with another provider "
+                      "that keeps RSA keys, so a key of public numbers has to "
+                      "be made with EVP_PKEY_PUBLIC_KEY");
+        return 0;
+    }
     WARPRSA_RETURN_INT(context_of(key), import_numbers(key, selection, params));
 }
 
@@ -125,18 +133,22 @@ static int known_of(const void *key, int selection)
                : selection & ~OSSL_KEYMGMT_SELECT_PRIVATE_KEY;
 }
 
+bool warprsa_keymgmt_may_export(const void *key, int selection)
+{
+    if (known_of(key, selection) == selection)
+        return true;
+    warprsa_raise(&context_of(key)->core, WARPRSA_R_PRIVATE_NUMBERS,
+                  "key %s is a reference: its private numbers never leave "
+                  "warprsad",
+                  reference_of(key)->name);
+    return false;
+}
+
 static int key_export(void *key, int selection, OSSL_CALLBACK *callback,
                       void *arg)
 {
-    if (key == NULL)
+    if (key == NULL || !warprsa_keymgmt_may_export(key, selection))
         return 0;
-    if (known_of(key, selection) != selection) {
-        warprsa_raise(&context_of(key)->core, WARPRSA_R_PRIVATE_NUMBERS,
-                      "key %s is a reference: its private numbers never leave "
-                      "warprsad",
-                      reference_of(key)->name);
-        return 0;
-    }
     WARPRSA_RETURN_INT(context_of(key), functions_of(key)->export(
                                             key, selection, callback, arg));
 }

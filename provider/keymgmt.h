@@ -33,6 +33,10 @@ int warprsa_keymgmt_make_reference(warprsa_context *context,
                                    void **out, const char **type);
 void warprsa_keymgmt_free_reference(void *key);
 
+/* Whether what `selection` has of a key of ours may leave it. False, with an
+ * error raised: private numbers of a reference. Any thread. */
+bool warprsa_keymgmt_may_export(const void *key, int selection);
+
 /* OSSL_FUNC_KEYMGMT_EXPORT of our keys. */
 int warprsa_keymgmt_export(void *key, int selection, OSSL_CALLBACK *callback,
                            void *arg);

@@ -39,6 +39,8 @@ static const OSSL_ALGORITHM *query(void *provctx, int operation, int *no_cache)
          * on libcrypto hides whether PKCS #1 v1.5 padding was right. If ours is
          * older, its answers would be a padding oracle. */
         return context->same_libcrypto ? context->algorithms.asym_cipher : NULL;
+    case OSSL_OP_ENCODER:
+        return context->same_libcrypto ? context->algorithms.encoder : NULL;
     case OSSL_OP_DECODER:
         return context->left_out ? NULL : warprsa_decoders;
     case OSSL_OP_STORE:

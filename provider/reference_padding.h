@@ -11,7 +11,8 @@
 #include <openssl/evp.h>
 
 #include "batching/vault/wire/key_use.h"
-#include "provider/callers_context.h"
+#include "provider/context.h"
+#include "provider/settings.h"
 
 /*
  * Fills in what a context of the default provider does: SIGN PKCS1 or PSS of a

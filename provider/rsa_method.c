@@ -122,6 +122,7 @@ static const warprsa_backend *choose_backend(warprsa_context *context,
 
         if (backend == NULL)
             break;
+        warprsa_async_wait_tick(backend);
         if (open)
             choice = choose_route(context, instance, size,
                                   backend->ops->depth(backend->impl));

@@ -20,6 +20,7 @@
 #include "provider/reference_method.h"
 #include "provider/reference_padding.h"
 #include "provider/reference_use.h"
+#include "provider/settings.h"
 
 enum {
     /* EMSA-PSS (RFC 8017, 9.1.1) has two bytes besides hash and salt, and one
@@ -40,6 +41,7 @@ typedef struct signature {
     void *wrapped; /* the default provider's context */
     char *propq;   /* NULL: none */
     bool moved;    /* `wrapped` is of the caller's library context */
+    warprsa_settings settings; /* of `wrapped` */
     /* How the operation was begun: by one of these functions, or not yet. */
     init_fn *init;
     digest_init_fn *digest_init;
@@ -116,6 +118,7 @@ static signature *signature_new(warprsa_context *context, unsigned index,
         return NULL;
     ours->context = context;
     ours->functions = &context->algorithms.signatures[index];
+    ours->settings.query_name = OSSL_SIGNATURE_PARAM_PROPERTIES;
     query = propq == NULL ? NULL : query_of_digest(propq);
     if (propq != NULL && query == NULL) {
         freectx(ours);
@@ -179,57 +182,105 @@ static int begin_wrapped(const signature *ours, void *wrapped,
     return ours->init(wrapped, ours->key, params);
 }
 
-/* Makes a context of the caller's default provider and begins it as ours
- * was. */
-static void *begin_in_callers(const signature *ours, const char *digest,
-                              const OSSL_PARAM params[])
+/* Makes a context of the caller's default provider. NULL: there is none, or
+ * ours is one. */
+static void *new_in_callers(const signature *ours)
 {
     void *provctx =
         ours->moved ? NULL
                     : warprsa_callers_provctx(ours->context, OSSL_OP_SIGNATURE);
-    void *wrapped =
-        provctx == NULL ? NULL : ours->functions->newctx(provctx, ours->propq);
 
-    if (wrapped != NULL && begin_wrapped(ours, wrapped, digest, params) <= 0) {
-        ours->functions->freectx(wrapped);
+    return provctx == NULL ? NULL
+                           : ours->functions->newctx(provctx, ours->propq);
+}
+
+/* Begins an operation in `other` as ours was begun, with all settings so far.
+ */
+static bool begin_alike(const signature *ours, void *other)
+{
+    const warprsa_signature_functions *functions = ours->functions;
+    warprsa_signature_settings read;
+
+    return warprsa_signature_settings_read(&read, &ours->settings,
+                                           functions->get_ctx_params,
+                                           ours->wrapped) &&
+           begin_wrapped(ours, other,
+                         read.digest[0] != '\0' ? read.digest : NULL,
+                         read.first) > 0 &&
+           functions->set_ctx_params(other, read.last) > 0;
+}
+
+/* Whether our library context lacks a digest that an operation names. */
+static bool lacks_digest(const signature *ours, const char *digest,
+                         const OSSL_PARAM params[])
+{
+    OSSL_LIB_CTX *libctx = ours->context->libctx;
+
+    return (digest != NULL &&
+            warprsa_lacks_digest(libctx, digest, ours->propq)) ||
+           warprsa_params_lack_digest(libctx, &ours->settings, params,
+                                      ours->propq);
+}
+
+/* Whether the operation has begun with a digest that has to stay the same. */
+static bool is_digest_fixed(const signature *ours)
+{
+    const OSSL_PARAM *settable = ours->functions->settable_ctx_params(
+        ours->wrapped, ours->context->wrapped_provctx);
+
+    return settable != NULL &&
+           OSSL_PARAM_locate_const(settable, OSSL_SIGNATURE_PARAM_DIGEST) ==
+               NULL;
+}
+
+/* Makes a context of the caller's default provider and begins it as ours is to
+ * be begun. If that is not the first time, a fixed digest is fixed there, too,
+ * and a digest of MGF1 stays. NULL: that fails. */
+static void *begin_in_callers(const signature *ours, const char *digest,
+                              const OSSL_PARAM params[])
+{
+    void *other = new_in_callers(ours);
+    const bool ready =
+        other != NULL && (is_digest_fixed(ours) ? begin_alike(ours, other)
+                                                : !ours->settings.mgf1_set);
+
+    if (other != NULL &&
+        (!ready || begin_wrapped(ours, other, digest, params) <= 0)) {
+        ours->functions->freectx(other);
         return NULL;
     }
-    return wrapped;
+    return other;
 }
 
 /* Makes a context of the caller's default provider for an operation under way,
- * with all settings so far and `params`. */
+ * with all settings so far and `params`. NULL: that fails. */
 static void *copy_to_callers(const signature *ours, const OSSL_PARAM params[])
 {
-    const warprsa_signature_functions *functions = ours->functions;
-    char digest[64] = "";
-    OSSL_PARAM get[] = {
-        OSSL_PARAM_construct_utf8_string(OSSL_SIGNATURE_PARAM_DIGEST, digest,
-                                         sizeof(digest)),
-        OSSL_PARAM_construct_end(),
-    };
-    void *wrapped = NULL;
+    void *other = NULL;
 
-    if (ours->updated || (ours->init == NULL && ours->digest_init == NULL) ||
-        functions->get_ctx_params(ours->wrapped, get) <= 0)
+    if (ours->updated || (ours->init == NULL && ours->digest_init == NULL))
         return NULL;
-    wrapped = begin_in_callers(ours, digest[0] != '\0' ? digest : NULL, NULL);
-    if (wrapped != NULL &&
-        !warprsa_params_copy(functions->get_ctx_params, ours->wrapped,
-                             functions->set_ctx_params, wrapped, params)) {
-        functions->freectx(wrapped);
+    other = new_in_callers(ours);
+    if (other != NULL &&
+        (!begin_alike(ours, other) ||
+         ours->functions->set_ctx_params(other, params) <= 0)) {
+        ours->functions->freectx(other);
         return NULL;
     }
-    return wrapped;
+    return other;
 }
 
-/* Ends an attempt with `result`. If it failed, `moved` is a context for which
- * it has succeeded, or NULL. */
-static int settle(signature *ours, int result, void *moved)
+/* Ends an attempt with `result`, to set `params`. If it failed, `moved` is a
+ * context for which it has succeeded, or NULL. */
+static int settle(signature *ours, int result, void *moved,
+                  const OSSL_PARAM params[])
 {
     ours->moved = ours->moved || moved != NULL;
-    return warprsa_attempt_end(result, &ours->wrapped, moved,
-                               ours->functions->freectx);
+    result = warprsa_attempt_end(result, &ours->wrapped, moved,
+                                 ours->functions->freectx);
+    if (result > 0)
+        warprsa_settings_note(&ours->settings, params);
+    return result;
 }
 
 static int begin(signature *ours, const char *digest, void *key,
@@ -248,12 +299,17 @@ static int begin(signature *ours, const char *digest, void *key,
     ours->is_read = false;
     ERR_set_mark();
     result = begin_wrapped(ours, ours->wrapped, digest, params);
-    if (result <= 0 && (digest != NULL || warprsa_params_name_digest(params))) {
+    if (result <= 0 && lacks_digest(ours, digest, params)) {
         ERR_set_mark();
         moved = begin_in_callers(ours, digest, params);
         ERR_pop_to_mark();
     }
-    return settle(ours, result, moved);
+    result = settle(ours, result, moved, params);
+    if (result <= 0) {
+        ours->init = NULL;
+        ours->digest_init = NULL;
+    }
+    return result;
 }
 
 static int set_params(signature *ours, const OSSL_PARAM params[])
@@ -266,12 +322,12 @@ static int set_params(signature *ours, const OSSL_PARAM params[])
     ours->is_read = false;
     ERR_set_mark();
     result = ours->functions->set_ctx_params(ours->wrapped, params);
-    if (result <= 0 && warprsa_params_name_digest(params)) {
+    if (result <= 0 && lacks_digest(ours, NULL, params)) {
         ERR_set_mark();
         moved = copy_to_callers(ours, params);
         ERR_pop_to_mark();
     }
-    return settle(ours, result, moved);
+    return settle(ours, result, moved, params);
 }
 
 WARPRSA_SET_CTX_PARAMS(signature)

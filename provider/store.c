@@ -15,6 +15,7 @@
 #include <openssl/core_object.h>
 #include <openssl/crypto.h>
 #include <openssl/params.h>
+#include <openssl/store.h>
 
 #include "provider/decoder.h"
 #include "provider/function_table.h"
@@ -30,6 +31,7 @@ typedef struct opened {
     char socket[WARPRSA_REFERENCE_SOCKET_SIZE];
     bool explicit_socket; /* the reference has it, too */
     bool done;            /* the one key has been loaded, or could not be */
+    bool unwanted;        /* something else is expected than a private key */
 } opened;
 
 /* Reads the text of a URI after its scheme. False: it is none of ours. */
@@ -126,7 +128,7 @@ static int load(void *ctx, OSSL_CALLBACK *callback, void *arg,
     int ok = 0;
 
     (void)passphrase, (void)passphrase_arg;
-    if (store->done)
+    if (store->done || store->unwanted)
         return 0;
     store->done = true;
     work = OPENSSL_malloc(sizeof(*work));
@@ -139,7 +141,7 @@ static int at_end(void *ctx)
 {
     const opened *store = ctx;
 
-    return store->done;
+    return store->done || store->unwanted;
 }
 
 static int close_uri(void *ctx)
@@ -148,7 +150,8 @@ static int close_uri(void *ctx)
     return 1;
 }
 
-/* What libcrypto tells each loader; there is one kind of object here. */
+/* What libcrypto tells each loader. It would drop a private key itself where
+ * something else is expected, but that would have been asked for in vain. */
 static const OSSL_PARAM *settable(void *provctx)
 {
     static const OSSL_PARAM list[] = {
@@ -163,7 +166,16 @@ static const OSSL_PARAM *settable(void *provctx)
 
 static int set_params(void *ctx, const OSSL_PARAM params[])
 {
-    (void)ctx, (void)params;
+    opened *store = ctx;
+    const OSSL_PARAM *param =
+        OSSL_PARAM_locate_const(params, OSSL_STORE_PARAM_EXPECT);
+    int expected = 0;
+
+    if (param == NULL)
+        return 1;
+    if (!OSSL_PARAM_get_int(param, &expected))
+        return 0;
+    store->unwanted = expected != 0 && expected != OSSL_STORE_INFO_PKEY;
     return 1;
 }
 

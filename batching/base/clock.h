@@ -8,6 +8,8 @@
 #ifndef WARPRSA_BATCHING_BASE_CLOCK_H
 #define WARPRSA_BATCHING_BASE_CLOCK_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -23,6 +25,20 @@ static inline uint64_t warprsa_clock_ns(void)
     /* Cannot fail for this clock. */
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * WARPRSA_NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+/* Whether `every_ns` have passed since *last_ns, which becomes now in that
+ * case. Of several threads that come at once, one is told so. Any thread. */
+static inline bool warprsa_clock_is_due(_Atomic uint64_t *last_ns,
+                                        uint64_t every_ns)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+    uint64_t last = atomic_load_explicit(last_ns, memory_order_relaxed);
+
+    return now_ns >= last + every_ns &&
+           atomic_compare_exchange_strong_explicit(last_ns, &last, now_ns,
+                                                   memory_order_relaxed,
+                                                   memory_order_relaxed);
 }
 
 /* The CPU time of the calling thread, in nanoseconds. */

@@ -196,6 +196,12 @@ static bool reference(const request *wanted, warprsa_key_lookup *lookup)
     static warprsa_reference out;
     char text[WARPRSA_REFERENCE_PEM_MAX];
 
+    if (wanted->socket != NULL &&
+        !warprsa_reference_socket_is_valid(wanted->socket)) {
+        complain("a reference can name no socket whose path has characters "
+                 "other than printable ASCII");
+        return false;
+    }
     if (!find(wanted, lookup, &key))
         return false;
     memcpy(out.name, key.name, sizeof(out.name));

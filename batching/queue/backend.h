@@ -31,6 +31,8 @@ typedef struct warprsa_backend_ops {
     bool (*close)(void *impl);
     void (*abandon)(void *impl);
     warprsa_queue_state (*wait_ready)(void *impl, unsigned timeout_ms);
+    /* NULL in a backend that never calls notify.wake. */
+    void (*tick)(void *impl);
     unsigned (*depth)(const void *impl);
     warprsa_backend_key *(*key)(void *impl,
                                 const uint8_t id[WARPRSA_KEY_ID_BYTES],

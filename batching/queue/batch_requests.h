@@ -7,6 +7,8 @@
 #ifndef WARPRSA_BATCHING_QUEUE_BATCH_REQUESTS_H
 #define WARPRSA_BATCHING_QUEUE_BATCH_REQUESTS_H
 
+#include "batching/base/clock.h"
+#include "batching/queue/device_states.h"
 #include "batching/queue/queue_types.h"
 #include "batching/queue/request.h"
 
@@ -31,7 +33,30 @@ typedef struct warprsa_batch {
     uint8_t *outputs;
     /* When its requests were taken, and when it was started. */
     uint64_t taken_ns, start_ns;
+    /* Since when its thread is in a call of the engine that may hang, for this
+     * batch or between two of them; 0: it is in none. Or
+     * WARPRSA_DEVICE_CALL_MAY_LAST. Read by any thread. */
+    _Atomic uint64_t call_ns;
 } warprsa_batch;
+
+/* Around such a call. */
+static inline void warprsa_batch_call_begins(warprsa_batch *batch)
+{
+    atomic_store_explicit(&batch->call_ns, warprsa_clock_ns(),
+                          memory_order_relaxed);
+}
+
+/* The same, if it may take minutes. */
+static inline void warprsa_batch_long_call_begins(warprsa_batch *batch)
+{
+    atomic_store_explicit(&batch->call_ns, WARPRSA_DEVICE_CALL_MAY_LAST,
+                          memory_order_relaxed);
+}
+
+static inline void warprsa_batch_call_ends(warprsa_batch *batch)
+{
+    atomic_store_explicit(&batch->call_ns, 0, memory_order_relaxed);
+}
 
 /* False: no memory, and nothing is to be freed. */
 bool warprsa_batch_init(warprsa_batch *batch,

@@ -92,6 +92,18 @@ static void move_outputs(warprsa_batch *batch)
     }
 }
 
+static warprsa_cpu_reason reason_of(warprsa_status status)
+{
+    switch (status) {
+    case WARPRSA_CHECK_FAILED:
+        return WARPRSA_CPU_CHECK_FAILED;
+    case WARPRSA_UNSUPPORTED_KEY:
+        return WARPRSA_CPU_UNSUPPORTED_KEY;
+    default:
+        return WARPRSA_CPU_ERROR;
+    }
+}
+
 void warprsa_answer_batch(warprsa_batch *batch)
 {
     move_outputs(batch);
@@ -102,8 +114,7 @@ void warprsa_answer_batch(warprsa_batch *batch)
 
         answer_request(batch->device, &batch->requests[i],
                        status == WARPRSA_OK ? WARPRSA_DONE : WARPRSA_REFUSED,
-                       status == WARPRSA_CHECK_FAILED ? WARPRSA_CPU_CHECK_FAILED
-                                                      : WARPRSA_CPU_ERROR);
+                       reason_of(status));
     }
     notify_callers(batch);
 }

@@ -22,8 +22,11 @@ static unsigned give_entries(warprsa_queue *queue, unsigned engine,
         if (!(from->devices & (UINT32_C(1) << ordinal)))
             continue;
         queue->activity[first].engine = engine;
+        /* Others ask all devices whether they are lost. */
+        pthread_mutex_lock(&queue->devices[first].lock);
         queue->devices[first].from = from;
-        queue->devices[first++].ordinal = ordinal;
+        queue->devices[first].ordinal = ordinal;
+        pthread_mutex_unlock(&queue->devices[first++].lock);
     }
     return first;
 }

@@ -170,13 +170,25 @@ bool warprsa_device_load_key(warprsa_queue_device *device,
     return true;
 }
 
-bool warprsa_device_has_loads(const warprsa_queue_device *device)
+/* Whether requests that were set aside have their keys by now. */
+static bool has_loaded(const warprsa_queue_device *device)
 {
     for (int c = 0; c < WARPRSA_CLASSES; c++)
         if (atomic_load(&device->loads->oldest[c]) != 0)
             return true;
-    return atomic_load(&device->loads->waiting_keys) != 0 &&
-           atomic_load(&device->loads->since_ns) == 0;
+    return false;
+}
+
+bool warprsa_device_has_loads(const warprsa_queue_device *device)
+{
+    return has_loaded(device) ||
+           (atomic_load(&device->loads->waiting_keys) != 0 &&
+            atomic_load(&device->loads->since_ns) == 0);
+}
+
+bool warprsa_device_has_set_aside(const warprsa_queue_device *device)
+{
+    return has_loaded(device) || atomic_load(&device->loads->waiting_keys) != 0;
 }
 
 void warprsa_device_take_set_aside(warprsa_queue_device *device,
@@ -197,13 +209,16 @@ void warprsa_device_take_set_aside(warprsa_queue_device *device,
 }
 
 /* Wipes keys from the device, up to the first that could not be wiped. */
-static warprsa_status unload(warprsa_queue_device *device,
-                             const uint32_t *indices, unsigned count)
+static warprsa_status unload(warprsa_batch *batch, const uint32_t *indices,
+                             unsigned count)
 {
+    warprsa_queue_device *device = batch->device;
     warprsa_status status = WARPRSA_OK;
 
     for (unsigned i = 0; i < count && status == WARPRSA_OK; i++) {
+        warprsa_batch_call_begins(batch);
         status = device->from->engine->unload_key(device->handle, indices[i]);
+        warprsa_batch_call_ends(batch);
         if (status == WARPRSA_OK)
             count_wiped(device, 1);
         else
@@ -231,8 +246,9 @@ static unsigned take_released(warprsa_queue_device *device, uint32_t *indices)
     return count;
 }
 
-warprsa_status warprsa_device_unload_released(warprsa_queue_device *device)
+warprsa_status warprsa_device_unload_released(warprsa_batch *batch)
 {
+    warprsa_queue_device *device = batch->device;
     _Atomic uint32_t *unloads = &device->queue->keys.unloads[device->number];
     uint32_t indices[UNLOAD_STEP];
     warprsa_status status = WARPRSA_OK;
@@ -243,7 +259,7 @@ warprsa_status warprsa_device_unload_released(warprsa_queue_device *device)
 
         if (count == 0)
             break;
-        status = unload(device, indices, count);
+        status = unload(batch, indices, count);
     }
     return status;
 }

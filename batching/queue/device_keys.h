@@ -52,13 +52,17 @@ bool warprsa_device_load_key(warprsa_queue_device *device,
  * that no worker has begun with. */
 bool warprsa_device_has_loads(const warprsa_queue_device *device);
 
+/* Whether requests were set aside, other than those of a key being loaded. */
+bool warprsa_device_has_set_aside(const warprsa_queue_device *device);
+
 /* Takes the requests that were set aside; not those of a key being loaded. */
 void warprsa_device_take_set_aside(warprsa_queue_device *device,
                                    warprsa_request_chain *taken);
 
-/* Unloads the keys that lost their last reference. Else than WARPRSA_OK: one
- * could not be wiped, and the device has failed. */
-warprsa_status warprsa_device_unload_released(warprsa_queue_device *device);
+/* Between two batches of a stream: unloads the keys that lost their last
+ * reference. Else than WARPRSA_OK: one could not be wiped, and the device has
+ * failed. */
+warprsa_status warprsa_device_unload_released(warprsa_batch *batch);
 
 /* The engine's device has been closed, and has wiped its keys, or not: none is
  * there any more. Without the device's lock; nobody is inside. */

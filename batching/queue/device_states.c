@@ -20,6 +20,9 @@ enum {
     HANGS_MS = 2000,
     OPENING_HANGS_MS = 30000,
     OPENING_SLOW_MS = 10000,
+    /* So long beyond the deadline, at which the engine's wait() gives up by
+     * itself, a call hangs. A machine may stand still for half a second. */
+    CALL_HANGS_MS = 1000,
     /* What is not in the table: the state stays. */
     STAYS = 0,
 };
@@ -46,10 +49,10 @@ static const uint8_t next_state[WARPRSA_DEVICE_STATES][WARPRSA_DEVICE_EVENTS] =
                 [WARPRSA_DEVICE_LEFT] = TO(LOST),
                 [WARPRSA_DEVICE_GIVEN_UP] = TO(GONE),
             },
-        /* A host that leaves while it is tested fails the test. */
         [WARPRSA_DEVICE_SUSPECT] =
             {
                 [WARPRSA_DEVICE_FAILED] = TO(LOST),
+                [WARPRSA_DEVICE_LEFT] = TO(LOST),
                 [WARPRSA_DEVICE_TEST_PASSED] = TO(READY),
                 [WARPRSA_DEVICE_TEST_FAILED] = TO(LOST),
                 [WARPRSA_DEVICE_GIVEN_UP] = TO(GONE),
@@ -95,6 +98,15 @@ bool warprsa_device_opens_slowly(const warprsa_device_history *history,
 {
     return history->opening_ns != 0 &&
            now_ns >= history->opening_ns + OPENING_SLOW_MS * WARPRSA_NS_PER_MS;
+}
+
+bool warprsa_device_call_hangs(uint64_t since_ns, unsigned deadline_ms,
+                               uint64_t now_ns)
+{
+    const uint64_t limit_ms = (uint64_t)deadline_ms + CALL_HANGS_MS;
+
+    return since_ns != 0 && since_ns != WARPRSA_DEVICE_CALL_MAY_LAST &&
+           now_ns >= since_ns + limit_ms * WARPRSA_NS_PER_MS;
 }
 
 bool warprsa_device_is_beyond_help(warprsa_device_state state,

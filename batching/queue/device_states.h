@@ -9,8 +9,9 @@
  *   ABSENT   not known yet whether there is one
  *   OPENING  the first stream's thread opens it
  *   READY    in use
- *   SUSPECT  a batch missed its deadline; out of use until the streams of such
- *            batches are idle again and the known-answer test has passed
+ *   SUSPECT  a batch missed its deadline, or a call of the engine did not
+ *            return; out of use until the streams of such batches and calls are
+ *            idle again and the known-answer test has passed
  *   LOST     failed, failed its test or computed wrongly; closed and opened
  *            again once no thread is inside the engine
  *   GONE     there is none; its threads end
@@ -37,7 +38,7 @@ typedef enum warprsa_device_event {
     WARPRSA_DEVICE_FOUND,       /* an engine has it */
     WARPRSA_DEVICE_OPENED,      /* and it passed its tests */
     WARPRSA_DEVICE_NOT_OPENED,  /* or it did not */
-    WARPRSA_DEVICE_OVERDUE,     /* a batch missed its deadline */
+    WARPRSA_DEVICE_OVERDUE,     /* a batch missed its deadline, or a call */
     WARPRSA_DEVICE_FAILED,      /* a call of the engine, or a result */
     WARPRSA_DEVICE_LEFT,        /* the engine says so, of another host */
     WARPRSA_DEVICE_TEST_PASSED, /* all overdue batches have ended, too */
@@ -73,6 +74,14 @@ unsigned warprsa_device_backoff_ms(unsigned failures, unsigned deadline_ms,
  * the driver need not compile. */
 bool warprsa_device_opens_slowly(const warprsa_device_history *history,
                                  uint64_t now_ns);
+
+/* The beginning of a call that may take minutes, and not hang. */
+#define WARPRSA_DEVICE_CALL_MAY_LAST UINT64_MAX
+
+/* Whether a call of the engine that began at since_ns, or none if that is 0,
+ * hangs: it has not returned for longer than a batch may take. */
+bool warprsa_device_call_hangs(uint64_t since_ns, unsigned deadline_ms,
+                               uint64_t now_ns);
 
 /* Whether a device of this machine was in use and this process can't bring it
  * back: opening it again has failed, or it hangs. It does not while it pauses

@@ -26,7 +26,9 @@ typedef struct warprsa_worker {
     pthread_t thread;
     bool started; /* under the board's lock */
     bool ended;   /* under the device's lock: only pthread_join() is left */
-    bool stuck;   /* its batch missed its deadline; under the same lock */
+    /* Its batch missed its deadline, or it hung in a call of the engine, and
+     * its stream has yet to be idle; under the same lock. */
+    bool stuck;
     warprsa_batch batch; /* its device and stream are the thread's */
 } warprsa_worker;
 
@@ -43,16 +45,19 @@ struct warprsa_queue_device {
     warprsa_device_history history;
     warprsa_device *handle;
     unsigned inside;  /* threads inside the engine */
-    unsigned stuck;   /* streams whose batch missed its deadline */
+    unsigned stuck;   /* workers that are */
     unsigned threads; /* that have not ended */
     warprsa_device_health health;
+    /* Why it was lost while it was last opened; empty: it was not. */
+    char left_why[WARPRSA_DEVICE_WHY];
     /* Why it could not be opened, as last traced. */
     char last_why[WARPRSA_COUNTERS_TEXT];
     /* Protects key residency and pending loads; never held while the driver
      * works. */
     pthread_mutex_t residency_lock;
     struct warprsa_key_loads *loads; /* the keys that it has yet to load */
-    /* One per stream; under the board's lock, none until they are started. */
+    /* One per stream, none until they are started; set under the board's lock
+     * and `lock`, read under one of them. */
     warprsa_worker *workers;
     unsigned workers_count;
 };

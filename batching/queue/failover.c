@@ -17,6 +17,19 @@ enum {
     PAUSE_MS = 20,
 };
 
+/* Whether a device that is ready takes requests of this class. CPUs leave them
+ * to the devices beside them, also to one that is full: the caller computes
+ * sooner than a full host that gets them again and again. */
+static bool takes(const warprsa_queue *queue, unsigned device,
+                  warprsa_size_class size)
+{
+    const warprsa_queue_engine *from = warprsa_queue_engine_of(queue, device);
+
+    return (unsigned)size < from->engine->classes &&
+           (!from->on_cpus ||
+            (unsigned)size >= atomic_load(&queue->board.others_classes));
+}
+
 /* Whether a device other than this one takes requests of this class. */
 static bool has_another(const warprsa_queue *queue, unsigned device,
                         warprsa_size_class size)
@@ -24,8 +37,7 @@ static bool has_another(const warprsa_queue *queue, unsigned device,
     const uint32_t ready = atomic_load(&queue->board.ready);
 
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
-        if (i != device && ((ready >> i) & 1) != 0 &&
-            (unsigned)size < warprsa_queue_engine_of(queue, i)->engine->classes)
+        if (i != device && ((ready >> i) & 1) != 0 && takes(queue, i, size))
             return true;
     return false;
 }

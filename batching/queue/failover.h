@@ -7,7 +7,9 @@
  * Only requests of other hosts go on, whose engine says that its devices come
  * and go. A request that a GPU failed at may be the reason why it failed, and
  * would make the next GPU fail, too. A host that meets such a request loses its
- * own GPU, and answers.
+ * own GPU, and answers. A request whose key a host does not take
+ * (WARPRSA_UNSUPPORTED_KEY) goes to no other device either, as when the host
+ * refuses the key at first: the caller computes.
  */
 #ifndef WARPRSA_BATCHING_QUEUE_FAILOVER_H
 #define WARPRSA_BATCHING_QUEUE_FAILOVER_H

@@ -20,6 +20,9 @@ enum {
     /* How long close() waits beyond the deadline for threads that open or
      * close a device, which takes seconds on a busy machine. */
     CLOSE_PATIENCE_MS = 10000,
+    /* Ticks look at the devices no oftener: each operation of a program is a
+     * tick, and a call hangs after a second at the earliest. */
+    LOOK_MS = 100,
 };
 
 /* A queue and its devices, allocated at once. The core stands first: the two
@@ -245,6 +248,17 @@ void warprsa_queue_add_devices(warprsa_queue *queue)
 bool warprsa_queue_on_cpus(const warprsa_queue *queue)
 {
     return atomic_load_explicit(&queue->board.on_cpus, memory_order_relaxed);
+}
+
+void warprsa_queue_tick(warprsa_queue *queue)
+{
+    if (warprsa_queue_depth(queue) == 0)
+        return;
+    warprsa_slots_look(&queue->slots);
+    if (!warprsa_clock_is_due(&queue->looked_ns, LOOK_MS * WARPRSA_NS_PER_MS))
+        return;
+    for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++)
+        warprsa_device_look(&queue->devices[i]);
 }
 
 unsigned warprsa_queue_depth(const warprsa_queue *queue)

@@ -65,6 +65,17 @@ void warprsa_queue_add_devices(warprsa_queue *queue);
  * Any thread. */
 bool warprsa_queue_on_cpus(const warprsa_queue *queue);
 
+/*
+ * Notifies the callers whose deadline has passed, if nobody has looked for them
+ * for a whole deadline. A worker that has nothing else to do looks, but all
+ * workers may hang in their drivers, above all if there is only one. Takes a
+ * device out of use if a worker has been in one call of its driver for a second
+ * longer than the deadline. So a thread of the program has to call this now and
+ * then; if none does, such callers are not notified, and more requests go to
+ * such a device. Any thread.
+ */
+void warprsa_queue_tick(warprsa_queue *queue);
+
 /* Traces how many lines about each owner's keys were left out in seconds that
  * are over. Any thread. */
 void warprsa_queue_trace_left_out(warprsa_queue *queue);

@@ -43,6 +43,7 @@ struct warprsa_queue {
     warprsa_slots slots;
     warprsa_backlog backlog;
     _Alignas(64) _Atomic uint32_t depth; /* requests not answered yet */
+    _Atomic uint64_t looked_ns; /* when a tick last looked at the devices */
     warprsa_device_board board;
     _Atomic bool unlocked;       /* some keys can be swapped out; traced once */
     _Atomic uint32_t references; /* the opener's, each key's, each thread's */

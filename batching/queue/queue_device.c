@@ -155,9 +155,25 @@ static void wait_backoff(warprsa_queue_device *device)
         pause_ms(device, (unsigned)((until - now) / WARPRSA_NS_PER_MS) + 1);
 }
 
+/* With the lock held. A host can go after the engine's open() has succeeded and
+ * before the device is in use: open_now() asks for that. */
+static void note_left(warprsa_queue_device *device, const char *why)
+{
+    if (device->history.opening_ns != 0)
+        snprintf(device->left_why, sizeof(device->left_why),
+                 "lost while it was opened: %s", why);
+}
+
+/* With the lock held: the stream of this thread is not idle. */
+static void note_stuck(warprsa_worker *worker)
+{
+    if (!worker->stuck)
+        worker->batch.device->stuck++;
+    worker->stuck = true;
+}
+
 /* Has the event take the device out of use, and counts that if it was in use.
- * `why` is the reason. `worker`: the one whose batch is overdue, if that is the
- * event; else NULL. */
+ * `why` is the reason. `worker`: the one whose batch is overdue; NULL: none. */
 static void take_out_of_use(warprsa_queue_device *device,
                             warprsa_worker *worker, warprsa_device_event event,
                             const char *why)
@@ -165,11 +181,13 @@ static void take_out_of_use(warprsa_queue_device *device,
     warprsa_queue *queue = device->queue;
 
     pthread_mutex_lock(&device->lock);
-    if (event == WARPRSA_DEVICE_OVERDUE && !worker->stuck) {
-        worker->stuck = true;
-        device->stuck++;
-    }
-    if (note(device, event)) {
+    if (worker != NULL)
+        note_stuck(worker);
+    if (event == WARPRSA_DEVICE_LEFT)
+        note_left(device, why);
+    /* Of streams that were stuck, all may be idle again. */
+    if ((event != WARPRSA_DEVICE_OVERDUE || device->stuck > 0) &&
+        note(device, event)) {
         device->history.failures++;
         device->history.out_ns = warprsa_clock_ns();
         warprsa_count(&queue->config.counters->device_losses, 1);
@@ -187,9 +205,7 @@ static void take_out_of_use(warprsa_queue_device *device,
     warprsa_queue_refuse_if_down(queue);
 }
 
-/* By a thread of the engine's: a host can go while nobody asks it anything. A
- * host that is being opened or tested is not in use: open() or the test fails
- * instead. */
+/* By a thread of the engine's: a host can go while nobody asks it anything. */
 static void host_is_lost(void *arg, const char *why)
 {
     take_out_of_use(arg, NULL, WARPRSA_DEVICE_LEFT, why);
@@ -261,6 +277,29 @@ void warprsa_device_shut(warprsa_queue_device *device)
         warprsa_device_forget_keys(device, warprsa_device_close(device));
 }
 
+/* With the lock held, which is let go meanwhile. A device that is lost at once
+ * stays open until reopen() closes it. */
+static warprsa_status open_now(warprsa_queue_device *device,
+                               char why[WARPRSA_DEVICE_WHY])
+{
+    warprsa_status status;
+
+    device->left_why[0] = '\0';
+    device->history.opening_ns = warprsa_clock_ns();
+    pthread_mutex_unlock(&device->lock);
+    status = warprsa_device_open(device, host_is_lost, why);
+    pthread_mutex_lock(&device->lock);
+    if (status == WARPRSA_OK && device->left_why[0] != '\0') {
+        memcpy(why, device->left_why, sizeof(device->left_why));
+        status = WARPRSA_DEVICE_ERROR;
+    }
+    if (status == WARPRSA_OK)
+        trace_opening_time(device);
+    device->history.opening_ns = 0;
+    device->history.told_slow = false;
+    return status;
+}
+
 /* With the lock held, which is let go meanwhile. */
 static void reopen(warprsa_queue_device *device)
 {
@@ -273,14 +312,7 @@ static void reopen(warprsa_queue_device *device)
     wait_backoff(device);
     if (closing(device))
         return;
-    device->history.opening_ns = warprsa_clock_ns();
-    pthread_mutex_unlock(&device->lock);
-    status = warprsa_device_open(device, host_is_lost, why);
-    pthread_mutex_lock(&device->lock);
-    if (status == WARPRSA_OK)
-        trace_opening_time(device);
-    device->history.opening_ns = 0;
-    device->history.told_slow = false;
+    status = open_now(device, why);
     if (status == WARPRSA_OK) {
         device->history.reopening_failed = false;
         device->history.was_in_use = true;
@@ -302,6 +334,68 @@ void warprsa_device_failed(warprsa_queue_device *device, warprsa_status status)
 {
     take_out_of_use(device, NULL, WARPRSA_DEVICE_FAILED,
                     warprsa_status_text(status));
+}
+
+/* Whether such a call may hang: those of CPUs take as long as they take, and
+ * the engine of other hosts finds out for itself that one is lost. */
+static bool has_driver(const warprsa_queue_device *device)
+{
+    const warprsa_engine *engine = engine_of(device);
+
+    return !engine->computes_in_start && !engine->comes_and_goes;
+}
+
+static uint64_t in_call_since(const warprsa_worker *worker)
+{
+    return atomic_load_explicit(&worker->batch.call_ns, memory_order_relaxed);
+}
+
+/* With the lock held: whether a thread is in a call that may last. The driver
+ * may have all other threads wait for it. */
+static bool may_all_last(const warprsa_queue_device *device)
+{
+    for (unsigned s = 0; s < device->workers_count; s++)
+        if (in_call_since(&device->workers[s]) == WARPRSA_DEVICE_CALL_MAY_LAST)
+            return true;
+    return false;
+}
+
+/* With the lock held: notes the streams whose threads hang in such a call. */
+static bool find_hanging(warprsa_queue_device *device)
+{
+    const unsigned deadline_ms = device->queue->config.deadline_ms;
+    const uint64_t now_ns = warprsa_clock_ns();
+    bool any = false;
+
+    if (device->state != WARPRSA_DEVICE_READY || !has_driver(device) ||
+        may_all_last(device))
+        return false;
+    for (unsigned s = 0; s < device->workers_count; s++) {
+        warprsa_worker *worker = &device->workers[s];
+
+        if (!warprsa_device_call_hangs(in_call_since(worker), deadline_ms,
+                                       now_ns))
+            continue;
+        note_stuck(worker);
+        any = true;
+    }
+    return any;
+}
+
+/* Whatever the engine may still read stays with the thread that hangs: its
+ * batch's requests, which have expired, and their keys. If the thread comes
+ * back, it finds that its stream is stuck as soon as it takes the lock, and has
+ * the device tested. */
+void warprsa_device_look(warprsa_queue_device *device)
+{
+    bool hangs;
+
+    pthread_mutex_lock(&device->lock);
+    hangs = find_hanging(device);
+    pthread_mutex_unlock(&device->lock);
+    if (hangs)
+        take_out_of_use(device, NULL, WARPRSA_DEVICE_OVERDUE,
+                        "a call of its driver does not return");
 }
 
 bool warprsa_device_wrong(warprsa_queue_device *device, warprsa_size_class size)
@@ -372,22 +466,29 @@ static bool may_reopen(const warprsa_worker *worker)
             device->state == WARPRSA_DEVICE_LOST);
 }
 
-bool warprsa_device_enter(warprsa_worker *worker)
+/* A worker refuses what was set aside before it leaves a device that it knows
+ * is not READY. But an engine's thread may lose the device between the two, and
+ * another worker may be inside, waiting for its driver. */
+warprsa_entry warprsa_device_enter(warprsa_worker *worker)
 {
     warprsa_queue_device *device = worker->batch.device;
-    bool entered = false;
+    warprsa_entry entry = WARPRSA_ENTRY_END;
 
     pthread_mutex_lock(&device->lock);
     while (!closing(device) && device->state != WARPRSA_DEVICE_GONE) {
         if (device->state == WARPRSA_DEVICE_READY) {
             device->inside++;
-            entered = true;
+            entry = WARPRSA_ENTRY_INSIDE;
             break;
         }
         /* This thread may be the one that was notified of a request. It will
          * not take it: another device's worker has to. */
         warprsa_eventcount_cancel_wait(&device->activity->eventcount);
         warprsa_queue_rearm_idle(device->queue);
+        if (warprsa_device_has_set_aside(device)) {
+            entry = WARPRSA_ENTRY_STRANDED;
+            break;
+        }
         if (worker->stuck) {
             device->inside++;
             recover_stream(worker);
@@ -401,7 +502,7 @@ bool warprsa_device_enter(warprsa_worker *worker)
         }
     }
     pthread_mutex_unlock(&device->lock);
-    return entered;
+    return entry;
 }
 
 bool warprsa_device_usable(warprsa_queue_device *device)

@@ -25,9 +25,17 @@ void warprsa_device_give_up(warprsa_queue_device *device, const char *why);
 /*
  * Waits until the device is READY, opening or testing it if that is this
  * thread's job, and goes inside: from here to warprsa_device_leave() the
- * device is not closed. False: the thread has to end.
+ * device is not closed.
  */
-bool warprsa_device_enter(warprsa_worker *worker);
+typedef enum warprsa_entry {
+    WARPRSA_ENTRY_INSIDE,
+    /* Not inside: the device is not READY, and requests are set aside there.
+     * The thread has to refuse them, and to come again. */
+    WARPRSA_ENTRY_STRANDED,
+    WARPRSA_ENTRY_END, /* the thread has to end */
+} warprsa_entry;
+
+warprsa_entry warprsa_device_enter(warprsa_worker *worker);
 void warprsa_device_leave(warprsa_worker *worker);
 
 /* Whether it is READY. If not, its threads must call warprsa_device_enter() to
@@ -48,13 +56,18 @@ bool warprsa_device_wrong(warprsa_queue_device *device,
  * warprsa_queue_has_lost_device(). Any thread. */
 bool warprsa_device_is_lost(warprsa_queue_device *device);
 
+/* Takes the device out of use if a thread hangs in a call of its engine. That
+ * thread may never come back, so others have to look; any thread may. */
+void warprsa_device_look(warprsa_queue_device *device);
+
 /* From inside: a batch came back. */
 void warprsa_device_worked(warprsa_queue_device *device);
 
-/* After each batch and load, and when a thread ends: if a key has been loading
- * for longer than the deadline, the device has failed, and *overdue is set. If
- * it is not READY, or the queue is closing, *refused gets the requests that
- * were set aside; not those of a key being loaded. */
+/* After each batch and load, when requests are stranded, and when a thread
+ * ends: if a key has been loading for longer than the deadline, the device has
+ * failed, and *overdue is set. If it is not READY, or the queue is closing,
+ * *refused gets the requests that were set aside; not those of a key being
+ * loaded. */
 void warprsa_device_strand(warprsa_queue_device *device, bool *overdue,
                            warprsa_request_chain *refused);
 

@@ -112,7 +112,8 @@ typedef struct warprsa_slots {
     warprsa_slot *slot;
     warprsa_request *request;
     unsigned count;
-    uint64_t deadline_ns; /* from submission */
+    uint64_t deadline_ns;       /* from submission */
+    _Atomic uint64_t looked_ns; /* when somebody last looked for expired ones */
     warprsa_free_slots free[WARPRSA_THREAD_SHARDS];
     _Alignas(64) _Atomic uint32_t fresh; /* slots never used yet: from here */
     _Atomic uint32_t reclaim;            /* where the next search begins */

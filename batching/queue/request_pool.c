@@ -185,8 +185,15 @@ void warprsa_slots_notify_expired(warprsa_slots *slots)
     uint64_t now_ns = warprsa_clock_ns();
     uint32_t used = atomic_load_explicit(&slots->fresh, memory_order_relaxed);
 
+    atomic_store_explicit(&slots->looked_ns, now_ns, memory_order_relaxed);
     for (uint32_t i = 0; i < used; i++)
         notify_if_expired(slots, i, now_ns);
+}
+
+void warprsa_slots_look(warprsa_slots *slots)
+{
+    if (warprsa_clock_is_due(&slots->looked_ns, slots->deadline_ns))
+        warprsa_slots_notify_expired(slots);
 }
 
 /* Takes a DONE answer out of its slot. False: a submitter has reclaimed it. */

@@ -84,6 +84,10 @@ warprsa_notify warprsa_slots_complete(warprsa_slots *slots, uint32_t index,
  * device's driver. */
 void warprsa_slots_notify_expired(warprsa_slots *slots);
 
+/* The same, but only if nobody has looked for a whole deadline. By a thread
+ * that is no worker: all workers may hang. */
+void warprsa_slots_look(warprsa_slots *slots);
+
 /* warprsa_queue_collect() and warprsa_queue_wait(), which count what this
  * returns: `size` of what is DONE, and its outcome. */
 warprsa_answer warprsa_slots_collect(warprsa_slots *slots,

@@ -103,7 +103,8 @@ void warprsa_router_times_forget_old(warprsa_router_times *times,
                                      uint64_t now_ns)
 {
     for (unsigned c = 0; c < WARPRSA_CLASSES; c++) {
-        if (now_ns - get(&times->response_at_ns[c]) < WARPRSA_ROUTER_RENEW_NS)
+        /* Another thread's answer may be later than now. */
+        if (now_ns < get(&times->response_at_ns[c]) + WARPRSA_ROUTER_RENEW_NS)
             continue;
         forget(times, c);
         set(&times->response_at_ns[c], now_ns);

@@ -51,14 +51,16 @@ static void look_at_others(const warprsa_queue *queue, unsigned device,
     const uint32_t ready = atomic_load(&queue->board.ready);
 
     for (unsigned i = 0; i < WARPRSA_DEVICES_MAX; i++) {
-        const warprsa_queue_engine *from = warprsa_queue_engine_of(queue, i);
-        const bool counts =
-            i != device && ((ready >> i) & 1) != 0 && !from->on_cpus;
+        const warprsa_queue_engine *from;
 
-        others[i] = (warprsa_rule_other){
-            .classes = counts ? from->engine->classes : 0,
-            .paused_until_ns = atomic_load(&queue->activity[i].paused_until_ns),
-        };
+        others[i] = (warprsa_rule_other){0};
+        /* The engine of one that is not ready may be set just now. */
+        if (i == device || ((ready >> i) & 1) == 0)
+            continue;
+        from = warprsa_queue_engine_of(queue, i);
+        others[i].classes = from->on_cpus ? 0 : from->engine->classes;
+        others[i].paused_until_ns =
+            atomic_load(&queue->activity[i].paused_until_ns);
     }
 }
 
@@ -174,14 +176,17 @@ warprsa_class_set warprsa_queue_takes_now(warprsa_queue *queue, unsigned device)
     return classes != 0 ? classes & takes(queue, device) : 0;
 }
 
-/* Whether a device takes a request of this class that has just been queued. */
+/* Whether a device takes a request of this class that has just been queued. One
+ * that is out of use does not, though its eventcount may still be armed, by a
+ * thread that saw its workers idle just before. */
 static bool takes_queued(warprsa_queue *queue, unsigned device,
                          warprsa_size_class size)
 {
     const unsigned granularity = groups_of(queue, device);
     const warprsa_rule_load load = load_of(queue, device, size);
 
-    return load.queued >= warprsa_rule_enough(
+    return (atomic_load(&queue->board.ready) >> device & 1) != 0 &&
+           load.queued >= warprsa_rule_enough(
                               granularity, warprsa_rule_batch_of(size), load) &&
            (takes(queue, device) >> size & 1) != 0;
 }

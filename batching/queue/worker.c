@@ -42,12 +42,16 @@ static warprsa_class_set all_of(const warprsa_queue_device *device)
 }
 
 /* Loads a key that requests wait for. False: there was none to load. */
-static bool load_key(warprsa_queue_device *device)
+static bool load_key(warprsa_worker *worker)
 {
+    warprsa_queue_device *device = worker->batch.device;
     warprsa_request_chain refused = {0};
     warprsa_status status = WARPRSA_OK;
-    bool loaded = warprsa_device_load_key(device, &status, &refused);
+    bool loaded;
 
+    warprsa_batch_call_begins(&worker->batch);
+    loaded = warprsa_device_load_key(device, &status, &refused);
+    warprsa_batch_call_ends(&worker->batch);
     if (status != WARPRSA_OK && !warprsa_device_is_blameless(status))
         warprsa_device_failed(device, status);
     warprsa_batch_give_back(device, &refused, why_no_key(status));
@@ -95,12 +99,12 @@ static void let_callers_submit(const warprsa_queue_device *device)
 }
 
 /* Wipes the keys that nobody holds any more; false: the device has failed. */
-static bool unload_released(warprsa_queue_device *device)
+static bool unload_released(warprsa_worker *worker)
 {
-    warprsa_status status = warprsa_device_unload_released(device);
+    warprsa_status status = warprsa_device_unload_released(&worker->batch);
 
     if (status != WARPRSA_OK)
-        warprsa_device_failed(device, status);
+        warprsa_device_failed(worker->batch.device, status);
     return status == WARPRSA_OK;
 }
 
@@ -170,9 +174,9 @@ static bool work(warprsa_worker *worker)
     bool worked;
 
     let_callers_submit(device);
-    worked = unload_released(device) && run_batch(worker);
+    worked = unload_released(worker) && run_batch(worker);
     for (unsigned i = 0;
-         i < LOADS_AT_ONCE && may_load(device) && load_key(device) &&
+         i < LOADS_AT_ONCE && may_load(device) && load_key(worker) &&
          !warprsa_backlog_has(&device->queue->backlog,
                               warprsa_batch_classes(device));
          i++)
@@ -193,12 +197,26 @@ static bool anything_to_do(warprsa_queue_device *device)
            warprsa_device_has_loads(device) || !warprsa_device_usable(device);
 }
 
+/* When an idle worker looks by itself: after a deadline, or at the end of its
+ * device's pause, which nobody announces. */
+static uint64_t next_look(const warprsa_queue_device *device)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+    const uint64_t paused_until_ns = atomic_load_explicit(
+        &device->activity->paused_until_ns, memory_order_relaxed);
+    const uint64_t until_ns =
+        now_ns + device->queue->config.deadline_ms * WARPRSA_NS_PER_MS;
+
+    return paused_until_ns > now_ns && paused_until_ns < until_ns
+               ? paused_until_ns
+               : until_ns;
+}
+
 /* Sleeps until there may be something to do; not from inside the device. */
 static void sleep_until_notified(warprsa_queue_device *device)
 {
     warprsa_queue *queue = device->queue;
-    const uint64_t until_ns =
-        warprsa_clock_ns() + queue->config.deadline_ms * WARPRSA_NS_PER_MS;
+    const uint64_t until_ns = next_look(device);
     uint32_t word;
 
     atomic_fetch_add(&device->activity->eventcount.idle, 1);
@@ -299,10 +317,22 @@ static void discover(warprsa_queue *queue)
     use_found(queue, &found);
 }
 
+/* From the device's entrance to the next time. */
+static void work_inside(warprsa_worker *worker)
+{
+    const bool worked = work(worker);
+
+    warprsa_wipe_registers(); /* before it may sleep */
+    warprsa_device_leave(worker);
+    if (!worked)
+        sleep_until_notified(worker->batch.device);
+}
+
 static void *worker_main(void *arg)
 {
     warprsa_worker *worker = arg;
     warprsa_queue_device *device = worker->batch.device;
+    warprsa_entry entry;
     char name[16];
 
     snprintf(name, sizeof(name), "warprsa/%u.%u", device->number % 100,
@@ -311,13 +341,11 @@ static void *worker_main(void *arg)
     if (device->number == 0 && worker->batch.stream == 0 &&
         others_started(device->queue))
         discover(device->queue);
-    while (warprsa_device_enter(worker)) {
-        bool worked = work(worker);
-
-        warprsa_wipe_registers(); /* before it may sleep */
-        warprsa_device_leave(worker);
-        if (!worked)
-            sleep_until_notified(device);
+    while ((entry = warprsa_device_enter(worker)) != WARPRSA_ENTRY_END) {
+        if (entry == WARPRSA_ENTRY_STRANDED)
+            refuse_stranded(device);
+        else
+            work_inside(worker);
     }
     /* Whichever worker ends last refuses what is left: a load under way is
      * one worker's, which ends later. */

@@ -3,8 +3,9 @@
  *
  * Sums by user and program, and the state file; see programs.h. The file holds
  * a head and records: one for the ended processes of each program, and one for
- * each block of each live process. A block of the old file whose process no
- * longer lives is added to the ended processes.
+ * each block of each live process. A block of the old file that is not found
+ * any more is added to the ended processes, or kept if its process was not
+ * read.
  */
 #include "batching/stat/programs.h"
 
@@ -31,24 +32,36 @@ static state_head wanted_head(void)
                         sizeof(warprsa_seen), 0};
 }
 
+/* Makes room for one more in an array that `at` points to. False: no memory,
+ * which is noted. */
+static bool make_room(warprsa_programs *programs, void *at, size_t count,
+                      size_t *room, size_t size)
+{
+    void **array = at;
+    const size_t more = *room == 0 ? 64 : 2 * *room;
+    void *grown;
+
+    if (count < *room)
+        return true;
+    grown = reallocarray(*array, more, size);
+    if (grown == NULL) {
+        programs->no_memory = true;
+        return false;
+    }
+    *array = grown;
+    *room = more;
+    return true;
+}
+
 /* Adds a program. NULL: no memory, which is noted. */
 static warprsa_program *add_program(warprsa_programs *programs,
                                     warprsa_user_seat *user, const char *name)
 {
     warprsa_program *program;
 
-    if (programs->count == programs->size) {
-        size_t size = programs->size == 0 ? 64 : 2 * programs->size;
-        warprsa_program *list =
-            reallocarray(programs->list, size, sizeof(*list));
-
-        if (list == NULL) {
-            programs->no_memory = true;
-            return NULL;
-        }
-        programs->list = list;
-        programs->size = size;
-    }
+    if (!make_room(programs, &programs->list, programs->count, &programs->size,
+                   sizeof(*programs->list)))
+        return NULL;
     program = &programs->list[programs->count++];
     memset(program, 0, sizeof(*program));
     program->user = user;
@@ -104,23 +117,23 @@ static void add_live(warprsa_programs *programs, const char *name, uid_t uid,
 {
     warprsa_seen *seen;
 
-    if (programs->live_count == programs->live_size) {
-        size_t size = programs->live_size == 0 ? 64 : 2 * programs->live_size;
-        warprsa_seen *live = reallocarray(programs->live, size, sizeof(*live));
-
-        if (live == NULL) {
-            programs->no_memory = true;
-            return;
-        }
-        programs->live = live;
-        programs->live_size = size;
-    }
+    if (!make_room(programs, &programs->live, programs->live_count,
+                   &programs->live_size, sizeof(*programs->live)))
+        return;
     seen = &programs->live[programs->live_count++];
     memset(seen, 0, sizeof(*seen));
     snprintf(seen->name, sizeof(seen->name), "%s", name);
     seen->uid = uid;
     seen->pid = (uint64_t)pid;
     memcpy(&seen->counters, counters, sizeof(*counters));
+}
+
+/* Notes a process of which not all blocks are among the live ones. */
+static void add_partial(warprsa_programs *programs, pid_t pid)
+{
+    if (make_room(programs, &programs->partial, programs->partial_count,
+                  &programs->partial_size, sizeof(*programs->partial)))
+        programs->partial[programs->partial_count++] = pid;
 }
 
 static bool has_known_block(const warprsa_reading *reading)
@@ -197,6 +210,10 @@ static void collect_process(void *arg, const warprsa_reading *reading)
     const warprsa_process_state state = state_of(reading);
     warprsa_program *program;
 
+    if (reading->cut || reading->found == WARPRSA_NO_PERMISSION ||
+        reading->found == WARPRSA_NOT_LOOKED_AT ||
+        reading->found == WARPRSA_UNKNOWN)
+        add_partial(programs, reading->pid);
     if (reading->found == WARPRSA_NO_PERMISSION) {
         programs->unreadable++;
         return;
@@ -237,6 +254,13 @@ static int compare(const void *left, const void *right)
     return 0;
 }
 
+static int compare_pids(const void *left, const void *right)
+{
+    const pid_t *l = left, *r = right;
+
+    return (*l > *r) - (*l < *r);
+}
+
 bool warprsa_programs_collect(warprsa_programs *programs, char *why,
                               size_t why_size)
 {
@@ -257,20 +281,47 @@ bool warprsa_programs_collect(warprsa_programs *programs, char *why,
     if (programs->live_count > 0)
         qsort(programs->live, programs->live_count, sizeof(*programs->live),
               compare);
+    if (programs->partial_count > 0)
+        qsort(programs->partial, programs->partial_count,
+              sizeof(*programs->partial), compare_pids);
     warprsa_key_sums_merge(&programs->keys);
     return true;
 }
 
-/* Adds a record of the old file, unless its process still counts there. */
-static void add_old(warprsa_programs *programs, warprsa_seen *old)
+/* Keeps a record as it is if its process was not read this time: it may be read
+ * again, and must not count twice then. A user can make such records again and
+ * again, so they are among the blocks that he may have. False: it has ended, or
+ * counts as if it had. */
+static bool keep_partial(warprsa_programs *programs, const warprsa_seen *old)
+{
+    const pid_t pid = (pid_t)old->pid;
+    warprsa_user_seat *user;
+
+    if (programs->partial_count == 0 ||
+        bsearch(&pid, programs->partial, programs->partial_count, sizeof(pid),
+                compare_pids) == NULL)
+        return false;
+    user = warprsa_users_find(&programs->users, (uid_t)old->uid);
+    if (user->blocks >= WARPRSA_USER_BLOCKS_MAX)
+        return false;
+    user->blocks++;
+    add_live(programs, old->name, (uid_t)old->uid, pid, &old->counters);
+    return true;
+}
+
+/* Adds a record of the old file, unless its process still counts there, in one
+ * of the first `live` blocks, which are in order. */
+static void add_old(warprsa_programs *programs, size_t live, warprsa_seen *old)
 {
     warprsa_program *program;
 
     old->name[sizeof(old->name) - 1] = '\0';
     warprsa_clean_name(old->name);
-    if (old->pid != 0 && programs->live_count > 0 &&
-        bsearch(old, programs->live, programs->live_count,
-                sizeof(*programs->live), compare) != NULL)
+    if (old->pid != 0 && live > 0 &&
+        bsearch(old, programs->live, live, sizeof(*programs->live), compare) !=
+            NULL)
+        return;
+    if (old->pid != 0 && keep_partial(programs, old))
         return;
     warprsa_counters_end(&old->counters);
     program = find(programs, (uid_t)old->uid, old->name);
@@ -284,6 +335,7 @@ static void read_records(warprsa_programs *programs, FILE *file, char *why,
                          size_t why_size)
 {
     const state_head wanted = wanted_head();
+    const size_t live = programs->live_count;
     state_head head = {{0}, 0, 0, 0};
     warprsa_seen old;
     uint64_t count = 0;
@@ -295,7 +347,7 @@ static void read_records(warprsa_programs *programs, FILE *file, char *why,
         return;
     }
     while (count < head.records && fread(&old, sizeof(old), 1, file) == 1) {
-        add_old(programs, &old);
+        add_old(programs, live, &old);
         count++;
     }
     if (count < head.records)
@@ -446,9 +498,12 @@ void warprsa_programs_free(warprsa_programs *programs)
 {
     free(programs->live);
     free(programs->list);
+    free(programs->partial);
     warprsa_key_sums_free(&programs->keys);
     programs->live = NULL;
     programs->list = NULL;
+    programs->partial = NULL;
     programs->live_count = programs->live_size = 0;
+    programs->partial_count = programs->partial_size = 0;
     programs->count = programs->size = 0;
 }

@@ -49,6 +49,8 @@ typedef struct warprsa_programs {
     uint64_t unreadable; /* processes that may not be looked at */
     warprsa_seen *live;
     size_t live_count, live_size;
+    pid_t *partial; /* processes that were not read, or not all of */
+    size_t partial_count, partial_size;
     warprsa_key_sums keys; /* of live daemons */
     bool no_memory;        /* something is missing */
 } warprsa_programs;
@@ -61,7 +63,8 @@ bool warprsa_programs_collect(warprsa_programs *programs, char *why,
 
 /*
  * After collecting: adds the counters that the state file `path` has of
- * processes that have ended since, and writes the file anew. A missing file
+ * processes that have ended since, keeps those of processes that could not be
+ * read this time, and writes the file anew. A missing file
  * counts as empty. A file counts as empty, too, if it is no state file or of
  * another version, if it is a link, or if others than this user and root may
  * write it. From a truncated file the records that are there count. In these

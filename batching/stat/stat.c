@@ -33,6 +33,9 @@ enum {
     "known: "                                                                  \
     "its memory may not be read; run warprsa-stat as root"
 
+#define OTHER_VERSION                                                          \
+    "uses another version of warprsa than this warprsa-stat understands"
+
 /* What the first line about a process says. */
 typedef struct summary {
     uint64_t gpu, ifma, cpu, devices;
@@ -345,8 +348,7 @@ static void print_why_not(const warprsa_reading *process)
             "was forked from a process that uses warprsa, and has made no "
             "private RSA operation itself",
         [WARPRSA_UNKNOWN] = NOT_KNOWN,
-        [WARPRSA_OTHER_COUNTERS] = "uses another version of warprsa than this "
-                                   "warprsa-stat understands",
+        [WARPRSA_OTHER_COUNTERS] = OTHER_VERSION,
         [WARPRSA_NO_PROCESS] = "does not exist",
         [WARPRSA_NO_PERMISSION] =
             "may not be looked at: run warprsa-stat as its user or as root",
@@ -405,6 +407,8 @@ static void show_each(void *arg, const warprsa_reading *process)
                       "operation yet");
     else if (process->found == WARPRSA_UNKNOWN)
         print_without(out, process, "unknown: " NOT_KNOWN);
+    else if (process->found == WARPRSA_OTHER_COUNTERS)
+        print_without(out, process, "unknown: " OTHER_VERSION);
     else if (process->found == WARPRSA_NO_PERMISSION)
         out->hidden++;
 }

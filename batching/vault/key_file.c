@@ -231,23 +231,38 @@ bool warprsa_key_file_passphrase(warprsa_trusted_file *passphrase,
     return false;
 }
 
-/* Whether these are certificates alone, and the first is the key's. */
+/* libcrypto passes over all that is no certificate. */
+static bool has_private_key(const warprsa_trusted_file *file)
+{
+    static const char end[] = "PRIVATE KEY-----";
+
+    return memmem(file->bytes, file->size, end, sizeof(end) - 1) != NULL;
+}
+
+/* Whether these are certificates without a private key, and the first is the
+ * key's. */
 static bool check_certificates(const warprsa_trusted_file *file,
                                const EVP_PKEY *key, char *why, size_t why_size)
 {
+    question q = {0}; /* has no answer, and is not put to a terminal */
     BIO *pem = bio_of(file);
     X509 *certificate = NULL;
     unsigned count = 0;
     bool belongs = true, is_whole = false;
 
     while (pem != NULL &&
-           (certificate = PEM_read_bio_X509(pem, NULL, NULL, NULL)) != NULL) {
+           (certificate = PEM_read_bio_X509(pem, NULL, answer, &q)) != NULL) {
         if (count++ == 0)
             belongs = EVP_PKEY_eq(X509_get0_pubkey(certificate), key) == 1;
         X509_free(certificate);
     }
     is_whole = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
     BIO_free(pem);
+    if (has_private_key(file)) {
+        snprintf(why, why_size,
+                 "it has a private key: expected certificates alone in PEM");
+        return false;
+    }
     if (count == 0 || !is_whole)
         snprintf(why, why_size, "expected certificates in PEM");
     else if (!belongs)

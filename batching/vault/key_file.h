@@ -44,7 +44,9 @@ bool warprsa_key_file_passphrase(warprsa_trusted_file *passphrase,
                                  const char *path, char *why, size_t why_size);
 
 /* Reads the certificates of a key: NAME.crt, in PEM, of which the first must
- * have the key's public key. False: `why` says what is wrong. Any thread. */
+ * have the key's public key. A file that has a private key, too, is refused:
+ * whoever may know of the key gets all bytes of it. False: `why` says what is
+ * wrong. Any thread. */
 bool warprsa_key_file_certificates(warprsa_trusted_file *certificates,
                                    int directory, const char *name,
                                    const EVP_PKEY *key, char *why,

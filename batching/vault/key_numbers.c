@@ -133,14 +133,17 @@ static bool take_restrictions(warprsa_key_numbers *numbers, const EVP_PKEY *key)
         !take_digest(key, OSSL_PKEY_PARAM_RSA_MGF1_DIGEST,
                      &numbers->pss_mgf1_digest))
         return false;
-    if (numbers->pss_digest == WARPRSA_DIGEST_NONE)
-        return numbers->pss_mgf1_digest == WARPRSA_DIGEST_NONE;
+    /* libcrypto gives a length of the salt for restricted keys alone. */
+    if (EVP_PKEY_get_int_param(key, OSSL_PKEY_PARAM_RSA_PSS_SALTLEN, &salt) !=
+        1)
+        return numbers->pss_digest == WARPRSA_DIGEST_NONE &&
+               numbers->pss_mgf1_digest == WARPRSA_DIGEST_NONE;
     /* Defaults are left out of a key (RFC 4055, 3.1). */
+    if (numbers->pss_digest == WARPRSA_DIGEST_NONE)
+        numbers->pss_digest = WARPRSA_DIGEST_SHA1;
     if (numbers->pss_mgf1_digest == WARPRSA_DIGEST_NONE)
         numbers->pss_mgf1_digest = WARPRSA_DIGEST_SHA1;
-    if (EVP_PKEY_get_int_param(key, OSSL_PKEY_PARAM_RSA_PSS_SALTLEN, &salt) ==
-            1 &&
-        salt > 0)
+    if (salt > 0)
         numbers->pss_salt_bytes_min = (uint32_t)salt;
     return true;
 }

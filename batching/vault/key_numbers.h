@@ -29,8 +29,6 @@ enum {
      * for each prime. */
     WARPRSA_VAULT_NUMBER_BYTES =
         6 * (WARPRSA_VAULT_MODULUS_BYTES_MAX + WARPRSA_VAULT_PRIMES_MAX),
-    /* A SubjectPublicKeyInfo of n and e, with PSS parameters. */
-    WARPRSA_VAULT_SPKI_BYTES_MAX = 2 * WARPRSA_VAULT_MODULUS_BYTES_MAX + 256,
 };
 
 /* SECRET. The rest of each array is zeros. */
@@ -40,7 +38,7 @@ typedef struct warprsa_key_numbers {
      * digests (warprsa_use_digest) and salts, unless pss_digest is 0. */
     uint32_t is_pss, pss_digest, pss_mgf1_digest, pss_salt_bytes_min;
     uint32_t spki_bytes;
-    uint8_t spki[WARPRSA_VAULT_SPKI_BYTES_MAX]; /* DER */
+    uint8_t spki[WARPRSA_KEY_SPKI_DER_MAX]; /* DER */
     uint32_t lengths[WARPRSA_VAULT_NUMBERS_MAX];
     uint8_t bytes[WARPRSA_VAULT_NUMBER_BYTES]; /* one number after the other */
 } warprsa_key_numbers;

@@ -264,22 +264,40 @@ static bool is_number(const char *text, uint32_t *id)
     return errno == 0 && number < UINT32_MAX; /* which is no user */
 }
 
+/* Always false. An error of the name service goes away without a change of the
+ * file, so it must not read as a mistake there. */
+static bool expect_id(const parser *p, span item, bool is_user, int error)
+{
+    const char *which = is_user ? "user" : "group";
+    char expected[200];
+
+    if (error == 0)
+        snprintf(expected, sizeof(expected),
+                 "a %s of this machine, by name or number", which);
+    else
+        snprintf(expected, sizeof(expected),
+                 "a %s of this machine, by name or number, but the name "
+                 "service failed: %s; reload once it answers",
+                 which, strerror(error));
+    return expect(p, item, expected);
+}
+
 static bool take_id(parser *p, span item, enum word word)
 {
     const bool is_user = word == WORD_USER;
     char name[WARPRSA_KEY_RULE_IDENTITY_SIZE];
+    int error = 0;
 
     if (item.length > 0 && item.length < sizeof(name)) {
         memcpy(name, item.at, item.length);
         name[item.length] = '\0';
         p->rule.who = is_user ? WARPRSA_WHO_USER : WARPRSA_WHO_GROUP;
         if (is_number(name, &p->rule.id) ||
-            (is_user ? p->names->user : p->names->group)(name, &p->rule.id))
+            (is_user ? p->names->user : p->names->group)(name, &p->rule.id,
+                                                         &error))
             return true;
     }
-    return expect(p, item,
-                  is_user ? "a user of this machine, by name or number"
-                          : "a group of this machine, by name or number");
+    return expect_id(p, item, is_user, error);
 }
 
 /* Whether it is as tls.h writes identities. */

@@ -86,10 +86,11 @@ typedef struct warprsa_vault_user {
                              With one, no user and no group counts. */
 } warprsa_vault_user;
 
-/* Looks up the number of a user or a group. False: there is none. */
+/* Looks up the number of a user or a group. False: there is none, or, if *error
+ * is an errno and not 0, nobody can tell. */
 typedef struct warprsa_name_service {
-    bool (*user)(const char *name, uint32_t *uid);
-    bool (*group)(const char *name, uint32_t *gid);
+    bool (*user)(const char *name, uint32_t *uid, int *error);
+    bool (*group)(const char *name, uint32_t *gid, int *error);
 } warprsa_name_service;
 
 /* The machine's. */

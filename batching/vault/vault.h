@@ -86,7 +86,8 @@ void warprsa_vault_give_back(warprsa_vault_key *key,
 bool warprsa_vault_may_know(warprsa_vault_key *key,
                             const warprsa_vault_user *user);
 
-/* Writes what this user may do with the key, in the words of keys.conf. Any
+/* Writes what this user may do with the key, in the words of keys.conf. If
+ * there is no room for all of it, then whole words and "..." at the end. Any
  * thread. */
 void warprsa_vault_describe(warprsa_vault_key *key,
                             const warprsa_vault_user *user, char *text,

@@ -342,6 +342,18 @@ bool warprsa_vault_ledger_knows(warprsa_vault_ledger *ledger,
     return knows;
 }
 
+/* Ends a text that has no room for more with three dots, after whole words: a
+ * part of `rate=1000` would be another rate. */
+static void mark_cut(char *text, size_t size)
+{
+    static const char dots[] = "...";
+    size_t end = size < sizeof(dots) ? 0 : size - sizeof(dots);
+
+    while (end > 0 && text[end - 1] != ' ')
+        end--;
+    snprintf(text + end, size - end, "%s", size < sizeof(dots) ? "" : dots);
+}
+
 void warprsa_vault_ledger_describe(warprsa_vault_ledger *ledger,
                                    const warprsa_vault_user *user, char *text,
                                    size_t size)
@@ -358,8 +370,10 @@ void warprsa_vault_ledger_describe(warprsa_vault_ledger *ledger,
         if (used < size)
             used += warprsa_key_rule_describe(ledger->rules[i], text + used,
                                               size - used);
-        if (used >= size)
+        if (used >= size) {
+            mark_cut(text, size);
             break;
+        }
     }
     pthread_mutex_unlock(&ledger->lock);
 }

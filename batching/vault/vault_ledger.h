@@ -72,7 +72,8 @@ void warprsa_vault_ledger_give_back(warprsa_vault_ledger *ledger,
 bool warprsa_vault_ledger_knows(warprsa_vault_ledger *ledger,
                                 const warprsa_vault_user *user);
 
-/* Writes what the rules allow this user, in their words. Any thread. */
+/* Writes what the rules allow this user, in their words. If there is no room
+ * for all of it, then whole words and "..." at the end. Any thread. */
 void warprsa_vault_ledger_describe(warprsa_vault_ledger *ledger,
                                    const warprsa_vault_user *user, char *text,
                                    size_t size);

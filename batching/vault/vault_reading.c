@@ -97,14 +97,20 @@ void warprsa_vault_reading_no_rules(warprsa_vault_reading *reading,
 static bool add(warprsa_vault_reading *reading, const char *name,
                 warprsa_vault_key *key)
 {
+    const bool is_full = reading->key_count >= WARPRSA_VAULT_KEYS_MAX;
+    char why[WARPRSA_VAULT_WHY_SIZE] =
+        "its numbers are none of a key, or there is no memory";
+
     if (key != NULL && make_room(&reading->keys, reading->key_count,
                                  &reading->key_room, sizeof(*reading->keys))) {
         reading->keys[reading->key_count++] = key;
         return true;
     }
     warprsa_vault_key_release(key);
-    (void)warprsa_vault_reading_refuse(
-        reading, name, "its numbers are none of a key, or there is no memory");
+    if (is_full)
+        snprintf(why, sizeof(why), "the vault has room for %d keys",
+                 WARPRSA_VAULT_KEYS_MAX);
+    (void)warprsa_vault_reading_refuse(reading, name, why);
     return false;
 }
 
@@ -124,6 +130,18 @@ bool warprsa_vault_reading_add_remote(warprsa_vault_reading *reading,
                warprsa_vault_key_new_remote(reading->means, remote));
 }
 
+/* Whether this is the key that was refused last. */
+static bool has_refused(const warprsa_vault_reading *reading, const char *name)
+{
+    const warprsa_vault_refusal *last =
+        reading->refusal_count > 0
+            ? &reading->refusals[reading->refusal_count - 1]
+            : NULL;
+
+    return last != NULL && !last->is_certificates &&
+           strcmp(last->name, name) == 0;
+}
+
 bool warprsa_vault_reading_certify(warprsa_vault_reading *reading,
                                    const char *name, const char *pem,
                                    size_t bytes)
@@ -131,6 +149,8 @@ bool warprsa_vault_reading_certify(warprsa_vault_reading *reading,
     warprsa_vault_key *last =
         reading->key_count > 0 ? reading->keys[reading->key_count - 1] : NULL;
 
+    if (has_refused(reading, name))
+        return true;
     return last != NULL && strcmp(last->name, name) == 0 &&
            warprsa_vault_key_set_certificates(last, pem, bytes);
 }

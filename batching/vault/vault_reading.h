@@ -7,6 +7,8 @@
 #ifndef WARPRSA_BATCHING_VAULT_VAULT_READING_H
 #define WARPRSA_BATCHING_VAULT_VAULT_READING_H
 
+#include <limits.h>
+
 #include "batching/vault/key_numbers.h"
 #include "batching/vault/key_rules.h"
 #include "batching/vault/vault.h"
@@ -15,11 +17,14 @@
 enum {
     WARPRSA_VAULT_KEYS_MAX = 65536,
     WARPRSA_VAULT_WHY_SIZE = 400,
+    /* A file may be refused because its name is too long for that of a key. A
+     * part of such a name may be the name of a key. */
+    WARPRSA_VAULT_FILE_NAME_SIZE = NAME_MAX + 1,
 };
 
 /* A key that was found and can't be used, or whose certificates can't. */
 typedef struct warprsa_vault_refusal {
-    char name[WARPRSA_KEY_NAME_SIZE];
+    char name[WARPRSA_VAULT_FILE_NAME_SIZE];
     bool is_certificates;
     char why[WARPRSA_VAULT_WHY_SIZE];
 } warprsa_vault_refusal;
@@ -45,8 +50,8 @@ void warprsa_vault_reading_init(warprsa_vault_reading *reading,
 /* Wipes what the vault has not taken, and leaves the reading empty. */
 void warprsa_vault_reading_free(warprsa_vault_reading *reading);
 
-/* Adds a key. False: it is none, its name is none, or there is no memory; it is
- * a refusal then, if there is memory for that. */
+/* Adds a key. False: it is none, its name is none, there are too many, or there
+ * is no memory; it is a refusal then, if there is memory for that. */
 bool warprsa_vault_reading_add(warprsa_vault_reading *reading, const char *name,
                                const warprsa_key_numbers *numbers);
 
@@ -54,8 +59,9 @@ bool warprsa_vault_reading_add(warprsa_vault_reading *reading, const char *name,
 bool warprsa_vault_reading_add_remote(warprsa_vault_reading *reading,
                                       const warprsa_remote_key *remote);
 
-/* Gives certificates to the key that was added last. False: there is none of
- * this name, or no memory. */
+/* Gives certificates to the key that was added last; those of the key that was
+ * refused last are left out. False: there is none of this name, or no
+ * memory. */
 bool warprsa_vault_reading_certify(warprsa_vault_reading *reading,
                                    const char *name, const char *pem,
                                    size_t bytes);

@@ -50,8 +50,8 @@ typedef struct warprsa_vault_piece {
 
 /* SECRET. Only the part that the kind needs is sent. */
 typedef struct warprsa_vault_record {
-    uint32_t kind; /* warprsa_vault_record_kind */
-    char name[WARPRSA_KEY_NAME_SIZE];
+    uint32_t kind;                           /* warprsa_vault_record_kind */
+    char name[WARPRSA_VAULT_FILE_NAME_SIZE]; /* of a key, or one refused */
     union {
         warprsa_key_numbers numbers;
         warprsa_remote_key remote;

@@ -62,8 +62,9 @@ warprsa_status warprsa_host_test_class(warprsa_device *device, unsigned stream,
         .name = (its_name), .classes = WARPRSA_CLASSES, .count = (its_count),  \
         .open = (its_open), .close = warprsa_host_close,                       \
         .describe = warprsa_host_describe, .load_key = warprsa_host_load_key,  \
-        .unload_key = warprsa_host_unload_key, .start = warprsa_host_start,    \
-        .wait = warprsa_host_wait, .self_test = warprsa_host_self_test,        \
+        .unload_key = warprsa_host_unload_key, .computes_in_start = true,      \
+        .start = warprsa_host_start, .wait = warprsa_host_wait,                \
+        .self_test = warprsa_host_self_test,                                   \
         .test_class = warprsa_host_test_class,                                 \
     }
 

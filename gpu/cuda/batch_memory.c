@@ -35,36 +35,37 @@ static size_t stride_of(warprsa_size_class size)
     return bytes < most ? (bytes + 7) / 8 * 8 : most;
 }
 
-/* Lays out the parts in a block and sums up their sizes. If `block` is NULL,
- * only the sums are of use. */
+/* The next part of a block, of so many bytes; NULL: only the sum is of use. */
+static void *next_part(uint8_t *block, size_t *end, size_t bytes)
+{
+    uint8_t *part = block == NULL ? NULL : block + *end;
+
+    *end += aligned(bytes);
+    return part;
+}
+
+/* Lays out the parts in a block and sums up their sizes. */
 static void lay_out(warprsa_batch_memory *memory, warprsa_batch_parts *parts,
-                    void *block)
+                    uint8_t *block)
 {
     const warprsa_key_form *form = warprsa_form_of(memory->size);
-    uint8_t *at = block;
-    size_t count = memory->count;
+    const size_t count = memory->count;
+    size_t end = 0, back;
 
-    parts->key = (uint32_t *)(void *)at;
-    at += aligned(count * sizeof(uint32_t));
-    parts->items = (warprsa_fold_item *)(void *)at;
-    at += aligned(count * sizeof(warprsa_fold_item));
-    parts->input = at;
-    at += aligned(count * memory->bytes_stride);
-    parts->random = (uint64_t *)(void *)at;
-    at += aligned(memory->random_bytes);
-    memory->in_bytes = (size_t)(at - (uint8_t *)block);
-    parts->output = at;
-    at += aligned(count * memory->bytes_stride);
-    parts->status = (uint32_t *)(void *)at;
-    at += aligned(count * sizeof(uint32_t));
-    memory->back_bytes = (size_t)(at - (uint8_t *)block) - memory->in_bytes;
-    parts->unblinding = (double *)(void *)at;
-    at += aligned(count * form->unblinding_bytes);
-    parts->exponent = (uint32_t *)(void *)at;
-    at += aligned(count * form->exponent_bytes);
-    parts->result = (uint64_t *)(void *)at;
-    at += aligned(count * form->result_bytes);
-    memory->all_bytes = (size_t)(at - (uint8_t *)block);
+    parts->key = next_part(block, &end, count * sizeof(uint32_t));
+    parts->items = next_part(block, &end, count * sizeof(warprsa_fold_item));
+    parts->input = next_part(block, &end, count * memory->bytes_stride);
+    parts->random = next_part(block, &end, memory->random_bytes);
+    back = end;
+    parts->status = next_part(block, &end, count * sizeof(uint32_t));
+    memory->in_bytes = end;
+    parts->output = next_part(block, &end, count * memory->bytes_stride);
+    memory->host_bytes = end;
+    memory->back_bytes = end - back;
+    parts->unblinding = next_part(block, &end, count * form->unblinding_bytes);
+    parts->exponent = next_part(block, &end, count * form->exponent_bytes);
+    parts->result = next_part(block, &end, count * form->result_bytes);
+    memory->all_bytes = end;
 }
 
 void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
@@ -160,8 +161,8 @@ void warprsa_batch_measure(warprsa_staging *staging, size_t batch_max)
                              size < WARPRSA_CLASS_LARGE
                                  ? batch_max
                                  : warprsa_half_batch_max((unsigned)batch_max));
-        if (memory.in_bytes + memory.back_bytes > staging->host_bytes)
-            staging->host_bytes = memory.in_bytes + memory.back_bytes;
+        if (memory.host_bytes > staging->host_bytes)
+            staging->host_bytes = memory.host_bytes;
         if (memory.all_bytes > staging->device_bytes)
             staging->device_bytes = memory.all_bytes;
     }
@@ -279,6 +280,7 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
         const warprsa_key_size *key = &key_sizes[task->key];
 
         memory->host.key[i] = key->at;
+        memory->host.status[i] = WARPRSA_CHECK_FAILED;
         memcpy(memory->host.input + i * memory->bytes_stride, task->input,
                key->bytes);
         if (key->windows > memory->windows)
@@ -462,7 +464,7 @@ cudaError_t warprsa_batch_enqueue(warprsa_batch_memory *memory,
         error = launch(memory, batch, stream);
     if (error == cudaSuccess)
         error =
-            cudaMemcpyAsync(memory->host.output, device->output,
+            cudaMemcpyAsync(memory->host.status, device->status,
                             memory->back_bytes, cudaMemcpyDeviceToHost, stream);
     /* What could not be launched has left its inputs there, and what was may
      * leave more. */
@@ -492,5 +494,5 @@ void warprsa_batch_collect(const warprsa_batch_memory *memory,
 
 void warprsa_batch_wipe_host(const warprsa_batch_memory *memory)
 {
-    explicit_bzero(memory->host_block, memory->in_bytes + memory->back_bytes);
+    explicit_bzero(memory->host_block, memory->host_bytes);
 }

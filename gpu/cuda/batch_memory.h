@@ -29,8 +29,8 @@ typedef struct warprsa_batch_parts {
     warprsa_fold_item *items;
     uint8_t *input;
     uint64_t *random;
-    uint8_t *output; /* this and the next: copied back, never in */
-    uint32_t *status;
+    uint32_t *status;   /* in and back: a failed check, until one is passed */
+    uint8_t *output;    /* copied back, never in */
     double *unblinding; /* this and the next two: used on the device only */
     uint32_t *exponent;
     uint64_t *result;
@@ -58,7 +58,7 @@ typedef struct warprsa_batch_memory {
     uint32_t windows;
     warprsa_fold_plan plan;
     /* Set by warprsa_batch_layout(), too. */
-    size_t in_bytes, back_bytes, all_bytes;
+    size_t in_bytes, back_bytes, host_bytes, all_bytes;
     warprsa_batch_parts host, device;
 } warprsa_batch_memory;
 
@@ -93,8 +93,9 @@ void warprsa_batch_layout(warprsa_batch_memory *memory, warprsa_size_class size,
                           size_t count);
 
 /* Copies the key indices and inputs of a batch that has been laid out into the
- * staging memory. Requests to be folded come first. The timings decide which
- * these are; if `kernel` shares keys, they are all that may be folded. */
+ * staging memory, where each request has failed its check until a kernel says
+ * otherwise. Requests to be folded come first. The timings decide which these
+ * are; if `kernel` shares keys, they are all that may be folded. */
 void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
                         const warprsa_key_size *key_sizes);
 
@@ -104,7 +105,7 @@ void warprsa_batch_fill(warprsa_batch_memory *memory, const warprsa_task *tasks,
  * which the caller gives back by warprsa_table_memory_give() once the stream is
  * done. If there is less than the kernels want, they take the batch in pieces.
  * After a failure the stream wipes what it may have of the batch, the scratch
- * memory too, which warprsa_table_memory_leave() is for then. */
+ * memory too. */
 cudaError_t warprsa_batch_enqueue(warprsa_batch_memory *memory,
                                   const warprsa_prepared_key *keys,
                                   cudaStream_t stream);

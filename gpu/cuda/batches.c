@@ -39,6 +39,22 @@ static cudaError_t inject(warprsa_cuda_stream *s)
 }
 #endif
 
+/* Waits for what was queued of a batch that could not be started, and returns
+ * why it could not, or that the device is lost. Until it is done, a copy reads
+ * the host's staging memory, which is wiped here and then the next batch's, and
+ * kernels read keys, which may be unloaded. A kernel that found other items on
+ * the device than it was launched for would write outside of its memory, and
+ * the process would lose the GPU. */
+static cudaError_t stop_batch(warprsa_cuda_stream *s, cudaError_t why)
+{
+    const cudaError_t error = cudaStreamSynchronize(s->stream);
+
+    if (error == cudaSuccess)
+        warprsa_table_memory_give(&s->memory.table);
+    warprsa_batch_wipe_host(&s->memory);
+    return error == cudaSuccess ? why : error;
+}
+
 /* Starts the batch that is laid out. */
 static warprsa_status start_batch(warprsa_device *device,
                                   warprsa_cuda_stream *s,
@@ -59,10 +75,8 @@ static warprsa_status start_batch(warprsa_device *device,
     error = inject(s);
     if (error == cudaSuccess)
         error = warprsa_batch_enqueue(&s->memory, keys, s->stream);
-    if (error != cudaSuccess) {
-        warprsa_batch_wipe_host(&s->memory);
-        warprsa_table_memory_leave(&s->memory.table, s->stream);
-    }
+    if (error != cudaSuccess)
+        error = stop_batch(s, error);
     if (s->memory.table.failures != failures)
         warprsa_cuda_trace(device, "scratch memory for a long batch",
                            cudaErrorMemoryAllocation);
@@ -145,8 +159,6 @@ warprsa_status warprsa_cuda_wait(warprsa_device *device, unsigned stream,
     }
     if (error == cudaSuccess)
         warprsa_table_memory_give(&s->memory.table);
-    else
-        warprsa_table_memory_leave(&s->memory.table, s->stream);
     if (error == cudaSuccess && tasks != NULL)
         warprsa_batch_collect(&s->memory, tasks, device->key_sizes);
     warprsa_batch_wipe_host(&s->memory);

@@ -10,7 +10,8 @@
  * CUDA does not get over that.
  *
  * There is no lock, since a fork() could leave one taken in the child. Two
- * threads that open the library at the same time get the same one.
+ * threads that open the library at the same time get the same one. If only one
+ * of them can, the other leaves alone what it has.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -74,7 +75,8 @@ static unsigned count(char *why, size_t why_size)
 
     if (engine == NULL) {
         engine = open_library(why, why_size);
-        atomic_store(&opened, engine);
+        if (engine != NULL)
+            atomic_store(&opened, engine);
     }
     return engine == NULL ? 0 : engine->count(why, why_size);
 }

@@ -125,46 +125,6 @@ static uint32_t bits_of(warprsa_table_part part)
     return (uint32_t)(((UINT64_C(1) << part.units) - 1) << part.first);
 }
 
-static void set_free(warprsa_shared_tables *shared, warprsa_table_part *part)
-{
-    shared->taken[part->block] &= ~bits_of(*part);
-    part->units = 0;
-}
-
-/* Takes a stream off those that have left their parts. With the lock held. */
-static warprsa_table_part take_left(warprsa_table_memory *table)
-{
-    warprsa_table_memory **at = &table->shared->left;
-    const warprsa_table_part part = table->left;
-
-    if (part.units == 0)
-        return part;
-    while (*at != table)
-        at = &(*at)->next_left;
-    *at = table->next_left;
-    table->left.units = 0;
-    return part;
-}
-
-/* Sets the parts free that were left on streams which are done by now; false:
- * there are none. With the lock held. */
-static bool free_left(warprsa_shared_tables *shared)
-{
-    bool any = false;
-
-    for (warprsa_table_memory *table = shared->left, *next; table != NULL;
-         table = next) {
-        next = table->next_left;
-        if (cudaStreamQuery(table->left_on) != cudaErrorNotReady) {
-            warprsa_table_part part = take_left(table);
-
-            set_free(shared, &part);
-            any = true;
-        }
-    }
-    return any;
-}
-
 /* Takes so many units, or as many as there are in a row, but none if they are
  * no more than `least` bytes. */
 static warprsa_table_part take(warprsa_shared_tables *shared, unsigned wanted,
@@ -174,8 +134,6 @@ static warprsa_table_part take(warprsa_shared_tables *shared, unsigned wanted,
 
     pthread_mutex_lock(&shared->lock);
     part = find(shared, wanted);
-    if (part.units < wanted && free_left(shared))
-        part = find(shared, wanted);
     if (part.units < wanted && add_block(shared, failures))
         part = find(shared, wanted);
     if (part.units * shared->unit_bytes <= least)
@@ -183,18 +141,6 @@ static warprsa_table_part take(warprsa_shared_tables *shared, unsigned wanted,
     shared->taken[part.block] |= bits_of(part);
     pthread_mutex_unlock(&shared->lock);
     return part;
-}
-
-/* The stream's next batch begins after whatever still runs in this part. */
-static bool take_again(warprsa_table_memory *table)
-{
-    if (!table->has_left)
-        return false;
-    table->has_left = false;
-    pthread_mutex_lock(&table->shared->lock);
-    table->part = take_left(table);
-    pthread_mutex_unlock(&table->shared->lock);
-    return table->part.units != 0;
 }
 
 void warprsa_table_memory_take(warprsa_table_memory *table, size_t bytes)
@@ -206,7 +152,7 @@ void warprsa_table_memory_take(warprsa_table_memory *table, size_t bytes)
     table->bytes = table->own_bytes;
     if (shared == NULL || shared->unit_bytes == 0)
         return;
-    if (!take_again(table) && bytes > table->own_bytes) {
+    if (bytes > table->own_bytes) {
         wanted = (bytes + shared->unit_bytes - 1) / shared->unit_bytes;
         if (wanted > WARPRSA_TABLE_UNITS)
             wanted = WARPRSA_TABLE_UNITS;
@@ -225,25 +171,9 @@ void warprsa_table_memory_give(warprsa_table_memory *table)
     if (table->part.units == 0)
         return;
     pthread_mutex_lock(&table->shared->lock);
-    set_free(table->shared, &table->part);
+    table->shared->taken[table->part.block] &= ~bits_of(table->part);
     pthread_mutex_unlock(&table->shared->lock);
-}
-
-void warprsa_table_memory_leave(warprsa_table_memory *table,
-                                cudaStream_t stream)
-{
-    warprsa_shared_tables *shared = table->shared;
-
-    if (table->part.units == 0)
-        return;
-    pthread_mutex_lock(&shared->lock);
-    table->left = table->part;
-    table->left_on = stream;
-    table->next_left = shared->left;
-    shared->left = table;
     table->part.units = 0;
-    table->has_left = true;
-    pthread_mutex_unlock(&shared->lock);
 }
 
 cudaError_t warprsa_table_memory_new(warprsa_table_memory *table, size_t bytes)
@@ -256,8 +186,6 @@ cudaError_t warprsa_table_memory_new(warprsa_table_memory *table, size_t bytes)
 
 void warprsa_table_memory_free(warprsa_table_memory *table)
 {
-    if (take_again(table))
-        warprsa_table_memory_give(table);
     if (table->own == NULL)
         return;
     cudaMemset(table->own, 0, table->own_bytes);

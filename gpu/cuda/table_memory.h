@@ -49,7 +49,6 @@ typedef struct warprsa_shared_tables {
     uint32_t taken[WARPRSA_TABLE_BLOCKS]; /* bit i: unit i is in use */
     uint64_t retry_ns; /* the device had no more: no attempt before */
     bool is_refused;   /* the last attempt found no memory */
-    struct warprsa_table_memory *left; /* streams that have left their parts */
 } warprsa_shared_tables;
 
 /* The table of one stream. One thread at a time. */
@@ -63,12 +62,6 @@ typedef struct warprsa_table_memory {
     /* So often the device had no block for it, where the attempt before had
      * found one. */
     unsigned failures;
-    bool has_left; /* a part, which may have been given back since */
-    /* Locked with `shared`: the part of a batch that could not be started, and
-     * the stream that may still run some of its kernels. */
-    warprsa_table_part left;
-    cudaStream_t left_on;
-    struct warprsa_table_memory *next_left;
 } warprsa_table_memory;
 
 /* Makes *shared ready for tables of up to `longest` bytes, and allocates
@@ -94,14 +87,9 @@ cudaError_t warprsa_table_memory_new(warprsa_table_memory *table, size_t bytes);
 void warprsa_table_memory_take(warprsa_table_memory *table, size_t bytes);
 
 /* Gives back what the batch has of the shared memory. Its kernels must have
- * ended, for another stream may use it at once. */
+ * ended, for another stream may use it at once. Of a device that is lost nobody
+ * gives it back. */
 void warprsa_table_memory_give(warprsa_table_memory *table);
-
-/* Of a batch that could not be started on this stream: some of its kernels may
- * still run, and the wiping behind them. The stream's next batch has this
- * memory again, or another stream that needs some once this one is done. */
-void warprsa_table_memory_leave(warprsa_table_memory *table,
-                                cudaStream_t stream);
 
 /* Wipes and frees the stream's own table; the stream must be idle. */
 void warprsa_table_memory_free(warprsa_table_memory *table);

@@ -23,8 +23,9 @@ static void want(bool condition)
 }
 
 /* Names of one letter, and no others. */
-static bool one_letter(const char *name, uint32_t *id)
+static bool one_letter(const char *name, uint32_t *id, int *error)
 {
+    *error = 0;
     *id = (uint32_t)(unsigned char)name[0];
     return name[0] >= 'a' && name[0] <= 'z' && name[1] == '\0';
 }

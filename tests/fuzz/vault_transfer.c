@@ -73,12 +73,14 @@ static void close_vault(void)
     close(ends[1]);
 }
 
-static void fill_name(fuzz_input *in, char name[WARPRSA_KEY_NAME_SIZE])
+static void fill_name(fuzz_input *in, char name[WARPRSA_VAULT_FILE_NAME_SIZE])
 {
     const uint32_t which = fuzz_byte(in);
 
-    snprintf(name, WARPRSA_KEY_NAME_SIZE, "%c", 'a' + (char)(which % 4));
+    snprintf(name, WARPRSA_VAULT_FILE_NAME_SIZE, "%c", 'a' + (char)(which % 4));
     if (which == 255)
+        memset(name, 'n', WARPRSA_VAULT_FILE_NAME_SIZE);
+    if (which == 253)
         memset(name, 'n', WARPRSA_KEY_NAME_SIZE);
     if (which == 254)
         name[0] = '\n';

@@ -3,7 +3,7 @@
 # Every setting of the provider is in conf/openssl.cnf and in its manual page,
 # with the same default in both, and the provider takes all of these defaults.
 # Every option of the daemon is in the manual page of its configuration file,
-# with its default.
+# with its default, and in warprsad(8).
 . "$(dirname "$0")/lib.sh"
 
 # "NAME DEFAULT" for each setting that a manual page describes.
@@ -49,3 +49,11 @@ grep -q warprsa providers
 [ "$(wc -l <options)" -ge 17 ] || fail "the daemon's options are not told"
 documented warprsad.conf.5 | diff options - ||
     fail "warprsad.conf(5) has other settings than warprsad --help"
+
+# warprsad(8) has every option of the command line, and no other.
+sed -n '/^\.SH OPTIONS/,/^\.SH SIGNALS/p' "$SOURCE_DIR/doc/man/warprsad.8" |
+    awk '/^\.TP/ { getline; print }' | sed 's/\\-/-/g' |
+    grep -o -e '--[a-z-]*' | sort >page
+"$BUILD_DIR/batching/daemon/warprsad" --help |
+    sed -n 's/^  \(--[a-z-]*\) .*/\1/p' | sort | diff - page ||
+    fail "warprsad(8) has other options than warprsad --help"

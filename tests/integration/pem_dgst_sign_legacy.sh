@@ -40,6 +40,15 @@ expect_engine 2048 1
 plain dgst "${providers[@]}" -sha256 "${options[@]}" -verify key.pem.pub \
     -signature ours.mgf1 message
 
+# A digest of MGF1 that is named, and is the signature's until that changes.
+options=(-pkeyopt rsa_padding_mode:pss -pkeyopt digest:sha256
+    -pkeyopt rsa_mgf1_md:sha256 -pkeyopt digest:md4)
+with_provider pkeyutl "${providers[@]}" -sign -inkey key.pem -in digest \
+    "${options[@]}" -out ours.named
+expect_engine 2048 1
+plain pkeyutl "${providers[@]}" -verify -pubin -inkey key.pem.pub -in digest \
+    "${options[@]}" -sigfile ours.named
+
 # OAEP with such a digest and a label, both set when the operation has begun.
 options=(-pkeyopt rsa_padding_mode:oaep -pkeyopt rsa_oaep_label:6c6162656c
     -pkeyopt rsa_oaep_md:md4)
@@ -48,6 +57,13 @@ plain pkeyutl "${providers[@]}" -encrypt -pubin -inkey key.pem.pub \
 with_provider pkeyutl "${providers[@]}" -decrypt -inkey key.pem -in sealed \
     "${options[@]}" -out opened
 cmp message opened || fail "OAEP: decrypted another text"
+expect_engine 2048 1
+
+# The label before the padding.
+with_provider pkeyutl "${providers[@]}" -decrypt -inkey key.pem -in sealed \
+    -pkeyopt rsa_oaep_label:6c6162656c -pkeyopt rsa_oaep_md:md4 \
+    -pkeyopt rsa_padding_mode:oaep -out opened.late
+cmp message opened.late || fail "OAEP: decrypted another text"
 expect_engine 2048 1
 
 ! with_provider dgst -md4 -sign key.pem -out none message 2>errors ||

@@ -137,13 +137,16 @@ static bool attach(warprsa_connection *c, const warprsa_message *welcome,
     return true;
 }
 
-/* Takes over the socket and the eventfd. */
+/* Takes over the socket and the eventfd. The daemon sends all three: the kernel
+ * leaves out those that this process has no room for. */
 static bool take(warprsa_connection *c, int fds[WARPRSA_MESSAGE_FDS])
 {
     bool taken;
 
-    if (fds[0] < 0 || fds[1] < 0 || fds[2] < 0)
+    if (fds[0] < 0 || fds[1] < 0 || fds[2] < 0) {
+        errno = EMFILE;
         return false;
+    }
     taken = warprsa_own_fd_take(&c->socket, fds[0]);
     fds[0] = -1;
     taken = warprsa_marked_fd_take(&c->eventfd, fds[2]) && taken;

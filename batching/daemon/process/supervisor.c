@@ -44,6 +44,9 @@ typedef struct supervisor {
     unsigned tick_ms;
     uint64_t tick_ns; /* when the next tick is due */
     bool stopping;    /* told to end */
+    /* What systemd has yet to be told, since its socket was full; empty:
+     * nothing. */
+    char untold[WARPRSA_REPORT_TEXT + 32];
     bool done;
     int status; /* of the daemon, once done */
 } supervisor;
@@ -76,6 +79,16 @@ __attribute__((format(printf, 2, 3))) static void say(const supervisor *s,
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     s->config->log(s->config->log_arg, 0, line);
+}
+
+/* Tells systemd of a state. If that fails, the next tick tries again, unless
+ * there is a later state by then. Without READY=1 systemd would end the daemon
+ * after a while. */
+static void tell(supervisor *s, const char *state)
+{
+    snprintf(s->untold, sizeof(s->untold), "%s", state);
+    if (warprsa_systemd_notify(state))
+        s->untold[0] = '\0';
 }
 
 static void close_if_open(int fd)
@@ -114,8 +127,9 @@ static uint64_t next_start(supervisor *s)
     return now_ns + pause_s * WARPRSA_NS_PER_SEC;
 }
 
-/* The serving process has ended, or could not be started, as `how` says. */
-static void ended(supervisor *s, int status, const char *how)
+/* The serving process has ended, or could not be started, as `how` says.
+ * `by_itself`: it has ended itself, and has logged any reason. */
+static void ended(supervisor *s, int status, const char *how, bool by_itself)
 {
     char line[160];
     uint64_t now_ns;
@@ -123,6 +137,8 @@ static void ended(supervisor *s, int status, const char *how)
     s->child = 0;
     warprsa_reader_process_close(&s->reader);
     if (s->stopping || !s->was_ready) {
+        if (!by_itself)
+            say(s, "the serving process %s", how);
         s->status = status;
         s->done = true;
         return;
@@ -132,7 +148,7 @@ static void ended(supervisor *s, int status, const char *how)
     now_ns = warprsa_clock_ns();
     snprintf(line, sizeof(line),
              "STATUS=starting again: the serving process %s", how);
-    warprsa_systemd_notify(line);
+    tell(s, line);
     say(s, "the serving process %s; another one is started in %llu ms", how,
         s->start_ns > now_ns
             ? (unsigned long long)((s->start_ns - now_ns) / WARPRSA_NS_PER_MS)
@@ -181,7 +197,7 @@ static void start(supervisor *s)
         close_if_open(reports[0]);
         close_if_open(reports[1]);
         close_if_open(readings);
-        ended(s, EXIT_FAILURE, how);
+        ended(s, EXIT_FAILURE, how, false);
         return;
     }
     close(reports[1]);
@@ -197,7 +213,7 @@ static void start(supervisor *s)
 /* Takes a report and tells systemd. */
 static void take_report(supervisor *s, warprsa_report *report)
 {
-    char line[WARPRSA_REPORT_TEXT + 32];
+    char line[sizeof(s->untold)];
 
     s->silent = 0;
     report->text[sizeof(report->text) - 1] = '\0';
@@ -210,10 +226,10 @@ static void take_report(supervisor *s, warprsa_report *report)
         if (s->ready_ns == 0)
             s->ready_ns = warprsa_clock_ns();
         snprintf(line, sizeof(line), "READY=1\nSTATUS=%s", report->text);
-        warprsa_systemd_notify(line);
+        tell(s, line);
         break;
     case WARPRSA_REPORT_RELOADING:
-        warprsa_systemd_notify("RELOADING=1");
+        tell(s, "RELOADING=1");
         break;
     case WARPRSA_REPORT_ALIVE:
         break;
@@ -262,7 +278,7 @@ static void take_signals(supervisor *s)
             reload(s);
         } else if (info.ssi_signo != SIGCHLD && !s->stopping) {
             s->stopping = true;
-            warprsa_systemd_notify("STOPPING=1");
+            tell(s, "STOPPING=1");
             s->done = s->child == 0;
             if (s->child != 0)
                 (void)kill(s->child, SIGTERM);
@@ -299,7 +315,8 @@ static void reap(supervisor *s)
         else
             snprintf(how, sizeof(how), "was killed by signal %d",
                      WTERMSIG(status));
-        ended(s, WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE, how);
+        ended(s, WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE, how,
+              WIFEXITED(status));
     }
 }
 
@@ -308,8 +325,10 @@ static void reap(supervisor *s)
  * process, systemd takes over. */
 static void tick(supervisor *s)
 {
+    if (s->untold[0] != '\0' && warprsa_systemd_notify(s->untold))
+        s->untold[0] = '\0';
     if (!s->killed)
-        warprsa_systemd_notify("WATCHDOG=1");
+        (void)warprsa_systemd_notify("WATCHDOG=1");
     run_reader(s);
     if (s->child == 0 || s->stopping || s->killed)
         return;

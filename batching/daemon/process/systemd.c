@@ -203,27 +203,31 @@ int warprsa_systemd_listen(const char *path, const char *group, char *why,
     return -1;
 }
 
-void warprsa_systemd_notify(const char *lines)
+bool warprsa_systemd_notify(const char *lines)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *path = getenv("NOTIFY_SOCKET");
     size_t length;
+    bool sent;
     int fd;
 
     if (path == NULL || (path[0] != '/' && path[0] != '@') ||
         strlen(path) >= sizeof(address.sun_path))
-        return;
+        return true;
     length = strlen(path);
     memcpy(address.sun_path, path, length + 1);
     if (path[0] == '@')
         address.sun_path[0] = '\0'; /* an abstract address */
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return;
-    (void)sendto(fd, lines, strlen(lines), MSG_NOSIGNAL | MSG_DONTWAIT,
-                 (const struct sockaddr *)&address,
-                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+        return false;
+    sent =
+        sendto(fd, lines, strlen(lines), MSG_NOSIGNAL | MSG_DONTWAIT,
+               (const struct sockaddr *)&address,
+               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) >=
+        0;
     close(fd);
+    return sent;
 }
 
 unsigned warprsa_systemd_watchdog_ms(void)

@@ -30,8 +30,9 @@ int warprsa_systemd_listen(const char *path, const char *group, char *why,
  * there now, it stays. */
 void warprsa_systemd_unlisten(const char *path);
 
-/* Sends lines as sd_notify(3) does, if systemd wants any. */
-void warprsa_systemd_notify(const char *lines);
+/* Sends lines as sd_notify(3) does, if systemd wants any, but never waits.
+ * False: they were not sent, as while systemd has too many to read. */
+bool warprsa_systemd_notify(const char *lines);
 
 /* After how many milliseconds to send the next WATCHDOG=1, half of what systemd
  * allows; 0: it wants none. */

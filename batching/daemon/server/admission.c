@@ -272,8 +272,8 @@ static const char *open_control_connection(warprsa_admission *a,
     /* If the provider is on for the whole system, each process that starts has
      * a control connection, and few processes ever make an operation. */
     warprsa_server_log_about(a->offers.context, peer->uid, 2,
-                             "process %d (user %d) has a control connection",
-                             (int)peer->pid, (int)peer->uid);
+                             "process %d (user %u) has a control connection",
+                             (int)peer->pid, (unsigned)peer->uid);
     return NULL;
 }
 

@@ -39,8 +39,8 @@ void warprsa_offers_log(const warprsa_offers *offers,
     const struct ucred *peer = &applicant->peer;
 
     warprsa_server_log_about(offers->context, peer->uid, 1,
-                             "process %d (user %d) %s: %s", (int)peer->pid,
-                             (int)peer->uid, what, why);
+                             "process %d (user %u) %s: %s", (int)peer->pid,
+                             (unsigned)peer->uid, what, why);
 }
 
 static void end_offer(warprsa_offers *offers, offer *o)
@@ -251,7 +251,8 @@ warprsa_session *warprsa_offers_attach(warprsa_offers *offers,
     warprsa_peer_find(&peer, a->socket, sender);
     if (!warprsa_session_attach(session, &peer)) {
         warprsa_offers_log(offers, a, "is refused",
-                           "its shared memory can't be sealed");
+                           "its shared memory is not allocated, or can't be "
+                           "sealed");
         withdraw(offers, o);
         return NULL;
     }

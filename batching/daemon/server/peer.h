@@ -13,7 +13,9 @@
 #include "batching/vault/vault.h"
 
 enum {
-    WARPRSA_PEER_GROUPS_MAX = 64,
+    /* A user of Active Directory is in up to 1,015 groups. The kernel says none
+     * of them where there is no room for all. */
+    WARPRSA_PEER_GROUPS_MAX = 1024,
 };
 
 typedef struct warprsa_peer {

@@ -504,6 +504,7 @@ static void watch(serving_state *s, const sigset_t *signals)
                               memory_order_relaxed);
         stop_if_no_device(s, state);
         warprsa_server_tick(s->server);
+        warprsa_queue_tick(s->queue);
         warprsa_queue_trace_left_out(s->queue);
         trim(s);
         since_ms += poll_ms;

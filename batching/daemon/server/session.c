@@ -92,6 +92,13 @@ static bool has_uses(const warprsa_session *s, const warprsa_message *wanted)
            (s->user.identity[0] == '\0' || s->context->config.vault != NULL);
 }
 
+/* The gateway's sessions are large: one of 28 MB takes some milliseconds to be
+ * allocated, in which the gateway would serve nobody. It gives them back. */
+static bool is_allocated_here(const warprsa_session *s)
+{
+    return s->user.identity[0] != '\0';
+}
+
 static bool allocate(warprsa_session *s, const warprsa_message *wanted,
                      const warprsa_server_limits *limits)
 {
@@ -106,7 +113,8 @@ static bool allocate(warprsa_session *s, const warprsa_message *wanted,
         return false;
     s->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return s->eventfd >= 0 &&
-           warprsa_shm_create(&s->shm, slots, has_uses(s, wanted), &s->memory);
+           warprsa_shm_create(&s->shm, slots, has_uses(s, wanted),
+                              is_allocated_here(s), &s->memory);
 }
 
 static void close_one(const warprsa_session *s, int *fd)
@@ -272,8 +280,8 @@ void warprsa_session_end(warprsa_session *s, const char *why)
     if (s->closed)
         return;
     warprsa_server_log_about(s->context, s->user.owner, 1,
-                             "process %d (user %d)%s%s left: %s; %llu answered",
-                             (int)s->peer.by.pid, (int)s->user.uid,
+                             "process %d (user %u)%s%s left: %s; %llu answered",
+                             (int)s->peer.by.pid, (unsigned)s->user.uid,
                              WARPRSA_SESSION_FOR(s), why,
                              (unsigned long long)s->answers);
     close_descriptors(s);
@@ -355,8 +363,8 @@ void warprsa_session_begin(warprsa_session *s, warprsa_session_host *host)
     }
     watch_process(s);
     warprsa_server_log_about(s->context, s->user.owner, 1,
-                             "process %d (user %d)%s%s connected, %u slots",
-                             (int)s->peer.by.pid, (int)s->user.uid,
+                             "process %d (user %u)%s%s connected, %u slots",
+                             (int)s->peer.by.pid, (unsigned)s->user.uid,
                              WARPRSA_SESSION_FOR(s), s->shm.slots);
 }
 

@@ -53,10 +53,10 @@ static ending no_key(const warprsa_session *s, const warprsa_session_key *key)
 
     warprsa_server_log_about(
         s->context, s->user.owner, 0,
-        "process %d (user %d)%s%s is denied a use of a key that the vault has "
+        "process %d (user %u)%s%s is denied a use of a key that the vault has "
         "not: spki_sha256 %02x%02x%02x%02x...",
-        (int)s->peer.by.pid, (int)s->peer.by.uid, WARPRSA_SESSION_FOR(s), of[0],
-        of[1], of[2], of[3]);
+        (int)s->peer.by.pid, (unsigned)s->peer.by.uid, WARPRSA_SESSION_FOR(s),
+        of[0], of[1], of[2], of[3]);
     return denied(WARPRSA_DENIED_NO_KEY);
 }
 
@@ -156,8 +156,7 @@ static bool check_for_hosts(const warprsa_session *s, warprsa_session_use *use)
 }
 
 /* Pads what is to be signed; of keys of GPU hosts, checks the input. From then
- * on the use is one of the number that
- * this has made. */
+ * on the use is one of the number that this has made. */
 static bool pad(const warprsa_session *s, warprsa_session_use *use)
 {
     warprsa_key_use *header = &use->header;
@@ -210,7 +209,8 @@ static bool compute(const warprsa_session *s, warprsa_session_use *use)
     return false;
 }
 
-/* Has the queue compute the use, or else a thread of the vault. */
+/* Has the queue compute the use, or else a thread of the vault, or a GPU host.
+ * A key of GPU hosts has no numbers for the queue, so p->key is NULL. */
 static bool submit(const warprsa_session *s, warprsa_pending *p)
 {
     warprsa_key *key = p->key;
@@ -352,7 +352,8 @@ static bool collect(const warprsa_session *s, warprsa_pending *p)
 }
 
 /* Goes on with a use that the queue has answered. False: a thread of the vault
- * goes on with it. */
+ * goes on with it. No GPU host does, so there is nothing to send(): the queue
+ * has no key of GPU hosts (submit()). */
 static bool go_on(const warprsa_session *s, warprsa_pending *p, ending *end)
 {
     const warprsa_use_operations *uses = s->context->config.uses;

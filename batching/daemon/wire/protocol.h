@@ -71,15 +71,13 @@
 #define WARPRSA_SOCKET_DEFAULT "/run/warprsa/warprsad.sock"
 
 enum {
-    WARPRSA_PROTOCOL = 11,
+    WARPRSA_PROTOCOL = 12,
     WARPRSA_CLIENT_SLOTS_MAX = 65536,
     WARPRSA_CLIENT_KEYS_MAX = 65536,
     /* A notifier for each wait context of async jobs; some are idle. */
     WARPRSA_CLIENT_NOTIFIERS_MAX = 65536,
     WARPRSA_MESSAGE_FDS = 3,
-    WARPRSA_IDENTITY_NAME = 256, /* with its final zero */
-    /* SubjectPublicKeyInfo (DER) of RSA-16384 with parameters of RSA-PSS. */
-    WARPRSA_KEY_SPKI_DER_MAX = 2304,
+    WARPRSA_IDENTITY_NAME = 256,          /* with its final zero */
     WARPRSA_KEY_ALLOWED_SIZE = 1024,      /* with its final zero */
     WARPRSA_KEY_CERTIFICATES_MAX = 65536, /* bytes of PEM of one key */
     /* Most keys have theirs in one reply: a chain of three certificates of
@@ -99,8 +97,8 @@ typedef enum warprsa_message_type {
     /* Daemon, over a control connection. number: the session's. slots, keys,
      * notifiers, uses: what it grants. deadline_ms: within what time a request
      * is answered. identity: not 0 if the client is believed about identities.
-     * Three descriptors: the session's socket, the shared memory and the
-     * eventfd. */
+     * Three descriptors: the session's socket, the shared memory, which the
+     * client allocates and whose rings it begins, and the eventfd. */
     WARPRSA_MESSAGE_WELCOME,
     /* Daemon, over a control connection: there is no session to be had now, or
      * the client is of another version. */

@@ -21,7 +21,9 @@
 
 enum {
     PAGE = 4096,
+    BLOCK = 512,   /* of st_blocks */
     RING_MIN = 64, /* as in ring.h */
+    PIECE = 64 * PAGE,
 };
 
 /* Computes the sizes, which follow from the arguments alone. Page 0 is the
@@ -65,25 +67,41 @@ static bool map(warprsa_shm *shm, bool uses, int fd)
     return true;
 }
 
-static bool fill(warprsa_shm *shm, bool uses, int fd)
+/* Whether the whole file has memory. That is charged to the process that has
+ * allocated it. Where pages are large, the blocks may not show a hole. */
+static bool is_allocated(const struct stat *file)
 {
-    int error = posix_fallocate(fd, 0, (off_t)shm->size);
-
-    if (error != 0) {
-        errno = error;
-        return false;
-    }
-    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
-        !map(shm, uses, fd))
-        return false;
-    for (uint32_t i = 0; i <= shm->mask; i++)
-        atomic_init(&shm->cell[i].sequence, i);
-    for (uint32_t i = 0; i < WARPRSA_SHM_MESSAGES; i++)
-        atomic_init(&shm->message[i].sequence, i);
-    return true;
+    return file->st_blocks >= file->st_size / BLOCK;
 }
 
-bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, bool uses, int *fd)
+/* In pieces: a signal undoes what the kernel has allocated in a call, and a
+ * program may have a timer that is quicker than that for all of it. */
+static bool allocate(int fd, size_t size)
+{
+    int error = 0;
+
+    for (size_t at = 0; error == 0 && at < size; at += PIECE) {
+        const size_t bytes = size - at < PIECE ? size - at : PIECE;
+
+        do
+            error = posix_fallocate(fd, (off_t)at, (off_t)bytes);
+        while (error == EINTR);
+    }
+    errno = error;
+    return error == 0;
+}
+
+/* A file of this size, and never another one. Its head is written here, at
+ * once: without memory that would end the daemon. */
+static bool size_and_map(warprsa_shm *shm, bool uses, bool allocated, int fd)
+{
+    return ftruncate(fd, (off_t)shm->size) == 0 &&
+           fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0 &&
+           allocate(fd, allocated ? shm->size : PAGE) && map(shm, uses, fd);
+}
+
+bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, bool uses,
+                        bool allocated, int *fd)
 {
     int error;
 
@@ -91,7 +109,7 @@ bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, bool uses, int *fd)
     *fd = memfd_create("warprsa-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (*fd < 0)
         return false;
-    if (fill(shm, uses, *fd))
+    if (size_and_map(shm, uses, allocated, *fd))
         return true;
     error = errno;
     close(*fd);
@@ -103,16 +121,27 @@ bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, bool uses, int *fd)
 bool warprsa_shm_seal(int fd)
 {
     struct stat st;
-    int error;
 
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0 ||
         fstat(fd, &st) != 0)
         return false;
-    error = posix_fallocate(fd, 0, st.st_size);
-    errno = error;
-    return error == 0;
+    if (!is_allocated(&st)) {
+        errno = EPROTO;
+        return false;
+    }
+    return allocate(fd, (size_t)st.st_size);
 }
 
+static void begin_rings(warprsa_shm *shm)
+{
+    for (uint32_t i = 0; i <= shm->mask; i++)
+        atomic_init(&shm->cell[i].sequence, i);
+    for (uint32_t i = 0; i < WARPRSA_SHM_MESSAGES; i++)
+        atomic_init(&shm->message[i].sequence, i);
+}
+
+/* All of it is allocated here: a page that is first written when there is no
+ * memory would end the program. */
 bool warprsa_shm_map(warprsa_shm *shm, uint32_t slots, bool uses, int fd)
 {
     struct stat st;
@@ -124,10 +153,12 @@ bool warprsa_shm_map(warprsa_shm *shm, uint32_t slots, bool uses, int fd)
         errno = EPROTO;
         return false;
     }
-    if (!map(shm, uses, fd))
+    if ((!is_allocated(&st) && !allocate(fd, shm->size)) || !map(shm, uses, fd))
         return false;
-    if (madvise(shm->head, shm->size, MADV_DONTFORK) == 0)
+    if (madvise(shm->head, shm->size, MADV_DONTFORK) == 0) {
+        begin_rings(shm);
         return true;
+    }
     warprsa_shm_unmap(shm);
     return false;
 }

@@ -106,20 +106,23 @@ typedef struct warprsa_shm {
 
 /*
  * For the daemon: makes the memory and maps it. *fd is its file, for the
- * client; the caller closes it. All pages are allocated now, and the file can
- * neither shrink nor grow, so nothing that the client does later can make the
- * daemon's accesses fail. False: no memory or descriptor, see errno.
+ * client; the caller closes it. The file can neither shrink nor grow. If it is
+ * not `allocated` here, the client allocates its pages, all but the first: it
+ * may keep the file for ever, and what it keeps is then its own memory, not the
+ * daemon's. False: no memory or descriptor, see errno.
  */
-bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, bool uses, int *fd);
+bool warprsa_shm_create(warprsa_shm *shm, uint32_t slots, bool uses,
+                        bool allocated, int *fd);
 
 /* For the daemon, once the client has mapped the memory: from now on nobody can
- * punch holes into the file or make another writable mapping; existing holes
- * are filled. The daemon does not use the memory between giving its file to the
- * client and this call. False: see errno. */
+ * punch holes into the file or make another writable mapping, so nothing that
+ * the client does later can make the daemon's accesses fail. The daemon does
+ * not use the memory between giving its file to the client and this call.
+ * False: see errno; EPROTO, the client has not allocated all of it. */
 bool warprsa_shm_seal(int fd);
 
-/* For the client: maps the memory; forked children will not have it. False: see
- * errno. */
+/* For the client: allocates the memory if the daemon has not, maps it and
+ * begins its rings; forked children will not have it. False: see errno. */
 bool warprsa_shm_map(warprsa_shm *shm, uint32_t slots, bool uses, int fd);
 
 /* Does nothing a second time. */

@@ -139,6 +139,24 @@ static bool send_more(warprsa_device *device)
 
 /* ---- What the host sends; by the link's thread ---- */
 
+/* What a result says of its task. DEVICE_ERROR is for the whole host: it has
+ * no room for this client, no device, or a fault. The queue then leaves it
+ * alone for a while. UNSUPPORTED is for one key, which any user may have: the
+ * host takes other keys. */
+static warprsa_status status_of(warprsa_remote_status status)
+{
+    switch (status) {
+    case WARPRSA_REMOTE_OK:
+        return WARPRSA_OK;
+    case WARPRSA_REMOTE_FAILED:
+        return WARPRSA_CHECK_FAILED;
+    case WARPRSA_REMOTE_UNSUPPORTED:
+        return WARPRSA_UNSUPPORTED_KEY;
+    default:
+        return WARPRSA_DEVICE_ERROR;
+    }
+}
+
 /* Takes a result of a batch. NULL, or what is wrong with it. */
 static const char *take_result(warprsa_device *device,
                                const warprsa_remote_result *r)
@@ -157,13 +175,9 @@ static const char *take_result(warprsa_device *device,
     b->is_answered[index] = true;
     if (b->tasks != NULL) {
         task = &b->tasks[index];
-        task->status = WARPRSA_OK;
-        if (r->status == WARPRSA_REMOTE_FAILED)
-            task->status = WARPRSA_CHECK_FAILED;
-        else if (r->status != WARPRSA_REMOTE_OK)
-            task->status = WARPRSA_DEVICE_ERROR;
-        else
+        if (r->status == WARPRSA_REMOTE_OK)
             memcpy(task->output, r->output, r->bytes);
+        task->status = status_of(r->status);
     }
     device->in_flight--;
     if (--b->left == 0)

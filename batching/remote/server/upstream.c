@@ -66,7 +66,10 @@ static void take_notifier(warprsa_upstream_session *s, int fd)
     s->handlers->opened(s);
 }
 
-/* The session's socket brings the notifier, once, and ends with the session. */
+/* The session's socket brings the notifier, once, and ends with the session.
+ * warprsad sends the notifier after it has read ATTACHED. A session that opened
+ * before ATTACHED was sent would never be over: accept_offers() sees only those
+ * that are not open, and close() leaves it to accept_offers(). */
 static void socket_ready(warprsa_event_source *source)
 {
     warprsa_upstream_session *s =
@@ -80,7 +83,9 @@ static void socket_ready(warprsa_event_source *source)
     case WARPRSA_NOTHING_YET:
         return;
     case WARPRSA_RECEIVED:
-        if (!s->is_open) {
+        if (s->unaccepted != 0) {
+            lose(s, "warprsad has opened the session before it was accepted");
+        } else if (!s->is_open) {
             take_notifier(s, fds[0]);
             fds[0] = -1;
         }

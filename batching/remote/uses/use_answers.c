@@ -54,6 +54,34 @@ static const char *find_uses(warprsa_use_connection *c,
     return NULL;
 }
 
+/* Whether a host that gives a use back for now may take those of other owners.
+ * UNAVAILABLE: its vault's threads have too much to do, as with a key that its
+ * GPU does not take; or nothing can be computed there, which each owner finds
+ * out. THROTTLED: over a limit that all owners here share; but of a key for
+ * which there was no room, this key alone. */
+static bool takes_others(const warprsa_use_connection *c,
+                         const warprsa_judged_use *one)
+{
+    return one->result->status == WARPRSA_REMOTE_UNAVAILABLE ||
+           (one->result->status == WARPRSA_REMOTE_THROTTLED &&
+            (one->use->key->no_room & c->bit) != 0);
+}
+
+/* With the lock held: a host gets nothing for a while, or nothing of the owner
+ * of a use that it has given back. */
+static void pause_for(warprsa_use_connection *c, const warprsa_judged_use *one)
+{
+    const uint64_t until_ns =
+        warprsa_clock_ns() + WARPRSA_USE_HOST_PAUSE_MS * WARPRSA_NS_PER_MS;
+
+    if (!takes_others(c, one)) {
+        c->host->paused_until_ns = until_ns;
+        return;
+    }
+    one->use->owner->paused_until_ns[c->host->place] = until_ns;
+    c->core->owners_paused_until_ns = until_ns;
+}
+
 /* With the lock held: a use that this host has not done waits for another; or
  * ends, if none of the list has its key. */
 static void move(warprsa_use_connection *c, warprsa_judged_use *one,
@@ -62,8 +90,7 @@ static void move(warprsa_use_connection *c, warprsa_judged_use *one,
     warprsa_remote_use *use = one->use;
 
     if (one->verdict == WARPRSA_USE_MOVES)
-        c->host->paused_until_ns =
-            warprsa_clock_ns() + WARPRSA_USE_HOST_PAUSE_MS * WARPRSA_NS_PER_MS;
+        pause_for(c, one);
     else
         use->refused |= UINT32_C(1) << c->host->place;
     if (one->verdict == WARPRSA_USE_NO_KEY)
@@ -226,12 +253,13 @@ static const char *take_key_loaded(warprsa_use_connection *c,
     if (atomic_load(&c->told) == 0)
         return "it speaks of a key that it was not told of";
     atomic_fetch_sub(&c->told, 1);
-    if (r->status != WARPRSA_REMOTE_THROTTLED)
-        return NULL;
     pthread_mutex_lock(&c->core->lock);
     key = warprsa_use_keys_number(&c->core->keys, r->key);
-    if (key != NULL) {
+    if (key != NULL && r->status == WARPRSA_REMOTE_THROTTLED) {
+        key->no_room |= c->bit;
         warprsa_use_connection_unload(c, key);
+    } else if (key != NULL) {
+        key->no_room &= ~c->bit;
     }
     pthread_mutex_unlock(&c->core->lock);
     return NULL;

@@ -124,11 +124,15 @@ static warprsa_use_connection *idle_of(warprsa_use_host *host)
 
 void warprsa_use_hosts_wake(warprsa_uses_core *core)
 {
+    const bool are_paused = warprsa_clock_ns() < core->owners_paused_until_ns;
     warprsa_use_connection *least = NULL, *c = NULL;
 
     for (unsigned i = 0; i < WARPRSA_REMOTE_HOSTS_MAX; i++) {
         c = core->hosts[i] != NULL ? idle_of(core->hosts[i]) : NULL;
-        if (c != NULL && (least == NULL || c->host->count < least->host->count))
+        if (c != NULL && are_paused)
+            wake(c);
+        else if (c != NULL &&
+                 (least == NULL || c->host->count < least->host->count))
             least = c;
     }
     if (least != NULL)

@@ -22,7 +22,8 @@
 #include "batching/remote/uses/uses_core.h"
 
 enum {
-    /* Of a host that has no room or no device just now. */
+    /* Of a host that has no room or no device just now, for anybody or for one
+     * owner. */
     WARPRSA_USE_HOST_PAUSE_MS = 20,
     WARPRSA_USE_HOST_NAME_SIZE =
         WARPRSA_ADDRESS_HOST + WARPRSA_ADDRESS_PORT + 2,
@@ -138,7 +139,7 @@ void warprsa_use_host_give_up(warprsa_use_host *host, bool is_wrong,
                               const char *why);
 
 /* Has that idle connection take what waits which has least to do, of the host
- * that has. */
+ * that has; of each host, while one of them gets nothing of some owner. */
 void warprsa_use_hosts_wake(warprsa_uses_core *core);
 
 /* The same of all idle ones: some of them may not have the uses. */

@@ -143,6 +143,7 @@ void warprsa_use_keys_forget(warprsa_use_keys *keys, uint32_t connection,
     for (unsigned i = 0; i < WARPRSA_USE_KEY_BUCKETS; i++)
         LIST_FOREACH (key, &keys->buckets[i], bucket) {
             key->told &= ~connection;
+            key->no_room &= ~connection;
             atomic_fetch_and(&key->lacks, ~place);
         }
 }

@@ -27,6 +27,9 @@ typedef struct warprsa_use_key {
     warprsa_vault_key *key; /* a reference */
     uint32_t number;        /* in every session */
     uint32_t told; /* a bit for each connection by which a host knows it */
+    /* The same of those by which the host had no room for it when it was told
+     * last, and refuses its uses. */
+    uint32_t no_room;
     /* A bit for each place whose host has said that it has no such key; read
      * and written without the lock, too. */
     _Atomic uint32_t lacks;

@@ -16,7 +16,7 @@
 /* What becomes of a use. */
 typedef enum warprsa_use_verdict {
     WARPRSA_USE_ENDS,   /* its task has its answer, or its failure */
-    WARPRSA_USE_MOVES,  /* to another host, or to the same a little later */
+    WARPRSA_USE_MOVES,  /* to another host, or to the same after a pause */
     WARPRSA_USE_LEAVES, /* to another host: this one can't compute it */
     WARPRSA_USE_NO_KEY, /* to another host: this one has no such key */
     WARPRSA_USE_WRONG,  /* the answer was wrong: to another host */

@@ -54,8 +54,8 @@ static unsigned take(warprsa_use_connection *c, warprsa_remote_use **uses,
 
     while (count < most && c->count < c->room &&
            c->host->count < c->host->window) {
-        warprsa_remote_use *use =
-            warprsa_waiting_uses_take(&c->core->waiting, c->host->place);
+        warprsa_remote_use *use = warprsa_waiting_uses_take(
+            &c->core->waiting, c->host->place, now_ns);
 
         if (use == NULL)
             break;

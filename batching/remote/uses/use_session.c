@@ -290,6 +290,16 @@ static void grow(warprsa_use_host *host)
         want(&host->connections[wanted]);
 }
 
+/* With the lock held: whether uses may wait for the end of a pause, which wakes
+ * nobody. */
+static bool may_wait_for_pause(const warprsa_use_connection *c)
+{
+    const uint64_t now_ns = warprsa_clock_ns();
+
+    return now_ns < c->host->paused_until_ns ||
+           now_ns < c->core->owners_paused_until_ns;
+}
+
 /* Has the host work until the session is over. */
 static void serve(warprsa_use_connection *c)
 {
@@ -303,9 +313,8 @@ static void serve(warprsa_use_connection *c)
         if (say_unnumbered(c) || sent)
             continue;
         c->is_idle = true;
-        sleep_for(c, warprsa_clock_ns() < c->host->paused_until_ns
-                         ? WARPRSA_USE_HOST_PAUSE_MS
-                         : LOOK_MS);
+        sleep_for(c,
+                  may_wait_for_pause(c) ? WARPRSA_USE_HOST_PAUSE_MS : LOOK_MS);
         c->is_idle = false;
     }
     pthread_mutex_unlock(&c->core->lock);

@@ -37,6 +37,7 @@ typedef struct warprsa_uses_core {
     pthread_mutex_t lock; /* of all below */
     bool stopping;
     warprsa_waiting_uses waiting;
+    uint64_t owners_paused_until_ns; /* any of them, at any host */
     warprsa_use_keys keys;
     /* Uses without an answer, the one with the earliest deadline first. */
     struct warprsa_remote_use_list all;

@@ -129,13 +129,14 @@ static warprsa_remote_use *next_of(const warprsa_use_owner *owner,
 }
 
 warprsa_remote_use *warprsa_waiting_uses_take(warprsa_waiting_uses *waiting,
-                                              unsigned place)
+                                              unsigned place, uint64_t now_ns)
 {
     warprsa_use_owner *owner = NULL;
     warprsa_remote_use *use = NULL;
 
     TAILQ_FOREACH (owner, &waiting->turns, turn) {
-        use = next_of(owner, place);
+        if (now_ns >= owner->paused_until_ns[place])
+            use = next_of(owner, place);
         if (use != NULL)
             break;
     }

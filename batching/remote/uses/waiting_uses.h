@@ -17,6 +17,7 @@
 #include <sys/queue.h>
 
 #include "batching/daemon/server/use_operations.h"
+#include "batching/remote/engine/hosts.h"
 
 enum {
     WARPRSA_USE_OWNER_BUCKETS = 256,
@@ -61,6 +62,8 @@ typedef struct warprsa_use_owner {
     struct warprsa_remote_use_list again;   /* that hosts have sent back */
     TAILQ_ENTRY(warprsa_use_owner) turn;    /* while there are some of these */
     LIST_ENTRY(warprsa_use_owner) bucket;
+    /* The host in a place gets none of its uses before. */
+    uint64_t paused_until_ns[WARPRSA_REMOTE_HOSTS_MAX];
 } warprsa_use_owner;
 
 typedef struct warprsa_waiting_uses {
@@ -85,9 +88,9 @@ void warprsa_waiting_uses_add(warprsa_waiting_uses *waiting,
 void warprsa_waiting_uses_add_again(warprsa_waiting_uses *waiting,
                                     warprsa_remote_use *use);
 
-/* Takes the next use for the host in a place; NULL: there is none. */
+/* Takes the next use for the host in a place; NULL: there is none now. */
 warprsa_remote_use *warprsa_waiting_uses_take(warprsa_waiting_uses *waiting,
-                                              unsigned place);
+                                              unsigned place, uint64_t now_ns);
 
 /* Takes a use out that waits. */
 void warprsa_waiting_uses_remove(warprsa_waiting_uses *waiting,

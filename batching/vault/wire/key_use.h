@@ -29,6 +29,9 @@
 enum {
     /* The vault has keys that no engine takes: of RSA-16384. */
     WARPRSA_VAULT_MODULUS_BYTES_MAX = 2048,
+    /* SubjectPublicKeyInfo (DER) of RSA-16384 with parameters of RSA-PSS. Of
+     * long keys e can't be as long as n. */
+    WARPRSA_KEY_SPKI_DER_MAX = 2304,
     WARPRSA_USE_LABEL_BYTES_MAX = 256,
     WARPRSA_USE_DIGEST_BYTES_MAX = 64,
     WARPRSA_TLS_SECRET_BYTES = 48, /* RFC 5246, 7.4.7.1 */

@@ -6,7 +6,6 @@
  */
 #include "batching/vault/wire/reference.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -21,8 +20,7 @@ enum {
 static const char begin_line[] = "-----BEGIN " WARPRSA_REFERENCE_LABEL "-----";
 static const char end_line[] = "-----END " WARPRSA_REFERENCE_LABEL "-----";
 
-/* A path from the root, of characters that a line of a log can show. */
-static bool socket_allowed(const char *path)
+bool warprsa_reference_socket_is_valid(const char *path)
 {
     for (const char *at = path; *at != '\0'; at++)
         if (*at < ' ' || *at > '~')
@@ -122,7 +120,7 @@ static const char *take_texts(bytes *in, warprsa_reference *out)
         return NULL;
     if (!take(in, TAG_SOCKET, &text) ||
         !copy_text(out->socket, sizeof(out->socket), &text) ||
-        !socket_allowed(out->socket))
+        !warprsa_reference_socket_is_valid(out->socket))
         return "not the path of a socket";
     return left(in) == 0 ? NULL : "something after the socket";
 }
@@ -187,7 +185,7 @@ static bool can_be_read(const warprsa_reference *reference)
            left(&content) > 0 &&
            memchr(reference->socket, '\0', sizeof(reference->socket)) != NULL &&
            (reference->socket[0] == '\0' ||
-            socket_allowed(reference->socket)) &&
+            warprsa_reference_socket_is_valid(reference->socket)) &&
            memchr(reference->name, '\0', sizeof(reference->name)) != NULL &&
            warprsa_key_name_is_valid(reference->name, strlen(reference->name));
 }

@@ -17,6 +17,7 @@
 #ifndef WARPRSA_BATCHING_VAULT_WIRE_REFERENCE_H
 #define WARPRSA_BATCHING_VAULT_WIRE_REFERENCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +51,11 @@ const char *warprsa_reference_read(warprsa_reference *out, const uint8_t *der,
                                    size_t bytes);
 const char *warprsa_reference_read_pem(warprsa_reference *out, const char *text,
                                        size_t length);
+
+/* Whether a reference can name this socket: its path begins at the root and has
+ * characters of printable ASCII alone, so that a line of a log can show it. Any
+ * thread. */
+bool warprsa_reference_socket_is_valid(const char *path);
 
 /*
  * Writes a reference. Returns how many bytes were written, not counting the

@@ -382,30 +382,42 @@ static inline cudaError_t warprsa_int_fold_shared_most(uint32_t *bytes)
     return error;
 }
 
+/* Threads that a block has at most with this much shared memory. */
+template <int N> static uint32_t warprsa_int_fold_threads_max(uint32_t most)
+{
+    typedef warprsa_int_fold_block<N> block;
+    uint32_t threads = block::THREADS;
+
+    while (threads > 32 && block::bytes(threads) > most)
+        threads -= 32;
+    return threads;
+}
+
 /* A grid whose blocks have up to `threads` threads: as many as there is shared
- * memory for. */
+ * memory for. The function's limit is that of the largest blocks whatever these
+ * are: other threads launch it meanwhile, and the limit is for all of them. */
 template <int N, int STAGE>
 static cudaError_t warprsa_int_fold_grid_of(warprsa_int_fold_grid *grid,
                                             uint32_t threads)
 {
     typedef warprsa_int_fold_block<N> block;
-    uint32_t most;
+    uint32_t most, threads_max;
     int blocks = 0;
     cudaError_t error = warprsa_int_fold_shared_most(&most);
 
-    while (threads > 32 && block::bytes(threads) > most)
-        threads -= 32;
-    grid->threads = threads;
-    grid->pieces = (block::THREADS + threads - 1) / threads;
+    threads_max = warprsa_int_fold_threads_max<N>(most);
+    grid->threads = threads < threads_max ? threads : threads_max;
+    grid->pieces = (block::THREADS + grid->threads - 1) / grid->threads;
     if (error == cudaSuccess)
         error = cudaFuncSetAttribute(
             warprsa_int_fold_kernel<N, STAGE>,
             cudaFuncAttributeMaxDynamicSharedMemorySize,
-            (int)(block::bytes(threads) < most ? block::bytes(threads) : most));
+            (int)(block::bytes(threads_max) < most ? block::bytes(threads_max)
+                                                   : most));
     if (error == cudaSuccess)
         error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &blocks, warprsa_int_fold_kernel<N, STAGE>, (int)threads,
-            block::bytes(threads));
+            &blocks, warprsa_int_fold_kernel<N, STAGE>, (int)grid->threads,
+            block::bytes(grid->threads));
     grid->blocks_per_sm = (uint32_t)blocks;
     return error == cudaSuccess && blocks == 0 ? cudaErrorInvalidConfiguration
                                                : error;

@@ -9,12 +9,17 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "batching/base/clock.h"
 
 enum {
     SCRIBBLES = 200,
     /* More bytes than a socket holds that is not read. */
     NOTIFICATIONS_UNREAD = 2000,
 };
+
+#define OFFER_NS (UINT64_C(5) * WARPRSA_NS_PER_SEC)
 
 static test_server s;
 static test_client good; /* an honest client, served after each attack */
@@ -345,6 +350,67 @@ TEST_IN(the_shm_cannot_be_taken_away, setup, teardown)
     raw_client_leave(&x);
 }
 
+/* Pages that are larger than 4 KB are allocated whole. */
+static bool is_allocated(int fd)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_true(st.st_size > 0);
+    return st.st_blocks * 512 >= st.st_size;
+}
+
+static bool has_large_pages(void)
+{
+    int fd = memfd_create("page", MFD_CLOEXEC);
+    struct stat st;
+
+    assert_int_equal(ftruncate(fd, 1 << 20), 0);
+    assert_int_equal(posix_fallocate(fd, 0, 1), 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    close(fd);
+    return st.st_blocks * 512 > 4096;
+}
+
+/* The memory of a session, as of these who allocate. */
+static void allocate_shm(bool by_daemon)
+{
+    warprsa_shm shm, theirs;
+    int fd;
+
+    assert_true(warprsa_shm_create(&shm, 1024, true, by_daemon, &fd));
+    assert_int_equal(is_allocated(fd), by_daemon);
+    assert_true(warprsa_shm_map(&theirs, 1024, true, fd));
+    assert_true(is_allocated(fd));
+    assert_true(warprsa_shm_seal(fd));
+    warprsa_shm_unmap(&theirs);
+    warprsa_shm_unmap(&shm);
+    close(fd);
+}
+
+/* A client may keep the file of a session for ever. So its memory is the
+ * client's, but for the head, and the daemon takes no file that has less. The
+ * gateway, whose sessions are large, gives them back. */
+TEST_IN(the_client_allocates_the_shm, setup, teardown)
+{
+    raw_client x;
+
+    if (has_large_pages())
+        skip();
+    allocate_shm(false);
+    allocate_shm(true);
+    WAIT_UNTIL(raw_client_connect(&x, s.path, 16));
+    assert_int_equal(fallocate(x.memory,
+                               FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096,
+                               4096),
+                     0);
+    raw_client_attach(&x);
+    raw_client_is_disconnected(&x);
+    raw_client_leave(&x);
+    WAIT_UNTIL(test_server_logged(&s, "is refused: its shared memory"));
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
+}
+
 /* The daemon does not wait for a client that never reads its notifier, be its
  * end in blocking mode or not. */
 TEST_IN(a_notifier_that_is_never_read, setup, teardown)
@@ -387,6 +453,48 @@ TEST_IN(one_that_dies_holding_slots, setup, teardown)
     WAIT_UNTIL(warprsa_queue_depth(s.queue) == 0);
     /* Of its requests only that which was running when it died. */
     assert_int_equal(s.queue_config.counters->batch_operations, 2);
+}
+
+/* Asks for a session and accepts none. Whether one was offered. */
+static bool is_offered_one(warprsa_control_connection *control)
+{
+    const warprsa_message wanted = {.slots = 1, .keys = 1};
+    int fds[WARPRSA_MESSAGE_FDS];
+    warprsa_message reply;
+    char why[256];
+
+    assert_true(
+        warprsa_control_connection_request(control, &wanted, why, sizeof(why)));
+    assert_true(becomes_readable(control->socket.fd));
+    assert_int_equal(warprsa_control_connection_receive(control, &reply, fds),
+                     WARPRSA_RECEIVED);
+    warprsa_message_close_fds(fds);
+    return reply.type == WARPRSA_MESSAGE_WELCOME;
+}
+
+/* A session on offer has a seat of its user, as one that was accepted. An
+ * offer lasts for five seconds, which is enough unless the machine stands
+ * still. */
+TEST_IN(as_many_offers_as_seats, setup, teardown)
+{
+    const uint64_t until_ns = warprsa_clock_ns() + OFFER_NS;
+    warprsa_server_limits limits = s.config.limits;
+    warprsa_control_connection first, second;
+    char why[256];
+
+    limits.user_clients = 3; /* `good` has one */
+    warprsa_server_set_limits(s.server, &limits);
+    assert_true(
+        warprsa_control_connection_open(&first, s.path, why, sizeof(why)));
+    assert_true(
+        warprsa_control_connection_open(&second, s.path, why, sizeof(why)));
+    assert_true(is_offered_one(&first));
+    assert_true(is_offered_one(&second));
+    if (is_offered_one(&first) || is_offered_one(&second))
+        assert_true(warprsa_clock_ns() > until_ns);
+    warprsa_control_connection_close(&first);
+    warprsa_control_connection_close(&second);
+    WAIT_UNTIL(warprsa_server_clients(s.server) == 1);
 }
 
 TEST_IN(as_many_control_connections_as_allowed, setup, teardown)

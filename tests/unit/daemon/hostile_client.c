@@ -38,6 +38,8 @@ enum {
     LINES = 1000,
 };
 
+#define LARGE_UID ((uid_t)4000000000)
+
 static test_server s;
 static unsigned fds_before, threads_before;
 
@@ -412,6 +414,20 @@ static void cause_a_line(uid_t uid)
     (void)send(control.socket.fd, &wrong, sizeof(wrong), MSG_NOSIGNAL);
     assert_true(becomes_readable(control.socket.fd));
     warprsa_control_connection_close(&control);
+}
+
+/* A user id takes all 32 bits. */
+TEST_IN(a_line_about_a_large_user_id, setup, teardown)
+{
+    if (geteuid() != 0 || seteuid(LARGE_UID) != 0)
+        skip(); /* a user namespace may have no such id */
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chmod(s.directory, 0755), 0);
+    assert_int_equal(chmod(s.path, 0666), 0);
+    cause_a_line(LARGE_UID);
+    WAIT_UNTIL(test_server_logged(
+        &s, "(user 4000000000) loses its control connection"));
+    others_are_served(warprsa_clock_ns());
 }
 
 /* The log does not grow as fast as a client likes, counts what it lacks, and

@@ -117,6 +117,25 @@ TEST_IN(writes_references, begin, end)
     assert_int_equal(ask("reference key7"), 1);
 }
 
+/* References hold paths that a line of a log can show: here the path is at
+ * fault, and not the key. */
+TEST_IN(reference_with_an_odd_path, begin, end)
+{
+    char path[100], arguments[200];
+
+    snprintf(path, sizeof(path), "%s/\xc3\xa4", s.directory);
+    assert_int_equal(symlink(s.path, path), 0);
+    snprintf(arguments, sizeof(arguments), "--socket %s show key07", path);
+    assert_int_equal(run(arguments), 1);
+    assert_non_null(strstr(output, "key: key07\n"));
+    snprintf(arguments, sizeof(arguments), "--socket %s reference key07", path);
+    assert_int_equal(run(arguments), 1);
+    assert_string_equal(output, "warprsa-key: a reference can name no socket "
+                                "whose path has characters other than "
+                                "printable ASCII\n");
+    assert_int_equal(unlink(path), 0);
+}
+
 TEST_IN(nobody_listens, begin, end)
 {
     test_server_stop(&s);

@@ -8,11 +8,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "batching/base/clock.h"
 #include "batching/daemon/client/client_state.h"
+#include "batching/daemon/client/session_connection.h"
 #include "batching/daemon/server/user_quota.h"
 #include "batching/queue/queue_core.h"
 #include "batching/queue/router.h"
@@ -232,10 +234,12 @@ TEST_IN(notifiers_wake, begin, end)
 }
 
 /* A request that is left counts no more as under way, and its slot comes free
- * once it is answered. */
-TEST_IN(requests_are_left, begin, end)
+ * once it is answered. The queue takes all that the client has slots for. */
+static beginning few_slots = {.slots = 32, .server_ms = LONG_MS};
+
+TEST_WITH(requests_are_left, begin, end, &few_slots)
 {
-    const unsigned slots = 64;
+    const unsigned slots = few_slots.slots;
     warprsa_notifier notifier;
     fake_request request;
     warprsa_backend_key *key;
@@ -244,6 +248,8 @@ TEST_IN(requests_are_left, begin, end)
     WAIT_UNTIL(test_client_is_ready(&g));
     key = test_client_key(&g, WARPRSA_CLASS_1024, 1);
     assert_true(backend->notifier_open(g.client, &notifier));
+    /* Few requests may wait while their key is loaded. */
+    test_client_operate(&g, key, WARPRSA_CLASS_1024, 1, 0);
     FAKE_SET(hold, true);
     for (unsigned i = 0; i < slots; i++) {
         test_client_fill(&request, WARPRSA_CLASS_1024, 1, i);
@@ -434,6 +440,46 @@ TEST_IN(no_more_clients_of_one_user, begin, end)
     limits.user_clients = 3;
     warprsa_server_set_limits(s.server, &limits);
     serves_no_more_than(limits.user_clients);
+}
+
+/* Receives the WELCOME of a session with three descriptors. */
+static warprsa_connection *receive_welcome(int socket, char *why, size_t size)
+{
+    warprsa_message welcome;
+    int fds[WARPRSA_MESSAGE_FDS];
+
+    assert_int_equal(warprsa_message_receive(socket, &welcome, fds),
+                     WARPRSA_RECEIVED);
+    return warprsa_connection_new(&welcome, fds, 1, why, size);
+}
+
+/* A process with too many open files is told that these are the reason. */
+TEST(no_room_for_descriptors)
+{
+    warprsa_message welcome = {
+        .type = WARPRSA_MESSAGE_WELCOME, .slots = 16, .keys = 1};
+    struct rlimit before, tight;
+    warprsa_connection *c;
+    int fds[WARPRSA_MESSAGE_FDS], ends[2];
+    char why[200] = "";
+
+    assert_int_equal(
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
+        fds[i] = ends[0];
+    assert_true(
+        warprsa_message_send(ends[0], &welcome, fds, WARPRSA_MESSAGE_FDS));
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    tight = before;
+    tight.rlim_cur = (rlim_t)dup(ends[0]) + 1; /* all below are open */
+    close((int)tight.rlim_cur - 1);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    c = receive_welcome(ends[1], why, sizeof(why));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_null(c);
+    assert_string_equal(why, "no connection to warprsad: Too many open files");
+    close(ends[0]);
+    close(ends[1]);
 }
 
 TEST(seats_of_users)

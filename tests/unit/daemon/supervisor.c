@@ -37,6 +37,7 @@ typedef enum behaviour {
     HANGS,       /* ready, and silent */
     ENDS,        /* ready, and ends at once */
     NEVER_READY, /* ends at once */
+    KILLED,      /* by a signal, at once */
 } behaviour;
 
 /* Shared by the test, the supervisor and the serving processes. */
@@ -52,8 +53,9 @@ static struct {
     _Atomic unsigned failures;         /* readers that are to fail yet */
     atomic_bool held;                  /* readers wait */
     _Atomic unsigned received;         /* by serving processes */
-    /* By the log: serving processes that ended, and were replaced at once. */
-    _Atomic unsigned ended, at_once;
+    /* By the log: serving processes that ended, were replaced at once, and
+     * were killed. */
+    _Atomic unsigned ended, at_once, killed;
 } * shared;
 
 static pid_t supervisor;
@@ -126,6 +128,8 @@ static int serve(void *arg, int reports, int readings)
     atomic_store(&shared->starts, number + 1);
     if (shared->does[number] == NEVER_READY)
         _exit(STATUS_NOT_READY);
+    if (shared->does[number] == KILLED)
+        (void)raise(SIGKILL);
     warprsa_supervisor_report(reports, WARPRSA_REPORT_READY, "a \"GPU\"\n");
     if (shared->does[number] == ENDS)
         _exit(EXIT_FAILURE);
@@ -151,6 +155,8 @@ static void log_line(void *arg, int level, const char *line)
         atomic_fetch_add(&shared->at_once, 1);
     if (strstr(line, "the serving process ended") != NULL)
         atomic_fetch_add(&shared->ended, 1);
+    if (strstr(line, "the serving process was killed by signal 9") != NULL)
+        atomic_fetch_add(&shared->killed, 1);
     fprintf(stderr, "%s\n", line);
 }
 
@@ -289,6 +295,48 @@ TEST_IN(a_killed_process_is_replaced_at_once, setup, teardown)
     assert_true(is_gone(serving(0)) && is_gone(serving(1)));
 }
 
+/* Sends as many lines as one socket may have on the way. False: none. */
+static bool send_lines(void)
+{
+    struct sockaddr_un address;
+    socklen_t length = sizeof(address);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    unsigned sent = 0;
+
+    assert_int_equal(getsockname(systemd, (struct sockaddr *)&address, &length),
+                     0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, length), 0);
+    while (send(fd, "X=1", 3, 0) == 3)
+        sent++;
+    assert_int_equal(errno, EAGAIN);
+    close(fd);
+    return sent > 0;
+}
+
+/* Systemd may have too much to read just when the daemon is ready. */
+static void fill_systemd(void)
+{
+    while (send_lines())
+        ;
+}
+
+/* The serving process takes the first hangup after it has said that it is
+ * ready. So the supervisor has told systemd by the third one. */
+TEST_IN(systemd_is_told_later_if_it_has_to_be, setup, teardown)
+{
+    fill_systemd();
+    supervise();
+    (void)serving(0);
+    assert_int_equal(kill(supervisor, SIGHUP), 0);
+    WAIT_UNTIL(atomic_load(&shared->hangups) == 1);
+    for (unsigned i = 2; i <= 3; i++) {
+        assert_int_equal(kill(supervisor, SIGHUP), 0);
+        WAIT_UNTIL(atomic_load(&shared->reloads) == i);
+    }
+    assert_told("READY=1\nSTATUS=a \"GPU\"?");
+    (void)end_supervisor(SIGTERM);
+}
+
 TEST_IN(one_that_hangs_is_killed, setup, teardown)
 {
     shared->does[0] = HANGS;
@@ -345,6 +393,20 @@ TEST_IN(one_that_was_never_ready_ends_the_daemon, setup, teardown)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), STATUS_NOT_READY);
     assert_int_equal(atomic_load(&shared->starts), 1);
+}
+
+/* It could not say why itself. */
+TEST_IN(one_that_was_killed_before_it_was_ready, setup, teardown)
+{
+    int status = -1;
+
+    shared->does[0] = KILLED;
+    supervise();
+    assert_int_equal(waitpid(supervisor, &status, 0), supervisor);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);
+    assert_int_equal(atomic_load(&shared->starts), 1);
+    assert_int_equal(atomic_load(&shared->killed), 1);
 }
 
 /* After that it is tried again for ever. */

@@ -45,9 +45,11 @@ static char default_pool;
 static unsigned keys_max;
 static void (*while_allocating)(void); /* what a block's allocation does */
 static cudaError_t launch_fails_with;
-static int has_pools;                      /* cudaDevAttrMemoryPoolsSupported */
-static bool is_busy;                       /* no stream is done */
+static bool loses_one; /* a kernel computes all of its requests but the last */
+static int has_pools;  /* cudaDevAttrMemoryPoolsSupported */
+static bool is_busy;   /* no stream is done */
 static cudaError_t synchronize_fails_with; /* for the stream of keys */
+static cudaError_t ends_with;              /* all other streams */
 /* Its answers are wrong; NULL: none. */
 static const struct played_stream *is_wrong;
 static const struct played_stream *hangs; /* is never done */
@@ -76,6 +78,9 @@ static struct played_stream {
     unsigned launches; /* of the batch */
     unsigned wipes;
     bool is_synchronized;
+    /* What a copy to the device may still read, and the sum of its bytes. */
+    const uint8_t *source;
+    size_t source_bytes, source_sum;
 } played_streams[1 + STREAMS]; /* the first one is for keys */
 
 static struct timespec now;
@@ -215,10 +220,39 @@ cudaError_t cudaMemsetAsync(void *at, int value, size_t size,
     return cudaMemset(at, value, size);
 }
 
+static size_t sum_of(const uint8_t *from, size_t size)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < size; i++)
+        sum = 31 * sum + from[i];
+    return sum;
+}
+
+/* A stream's copy to the device is done. A device copies when it comes to it,
+ * so what it copied must still be what it was to copy. */
+static void note_copied(struct played_stream *stream)
+{
+    if (stream->source != NULL)
+        assert_int_equal(sum_of(stream->source, stream->source_bytes),
+                         stream->source_sum);
+    stream->source = NULL;
+}
+
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size,
                             enum cudaMemcpyKind kind, cudaStream_t stream)
 {
+    struct played_stream *played = stream_of(stream);
+
+    if (kind == cudaMemcpyDeviceToHost)
+        note_copied(played); /* in the order of the stream */
     memcpy(to, from, size);
+    if (kind == cudaMemcpyHostToDevice && played != &played_streams[0]) {
+        assert_null(played->source);
+        played->source = from;
+        played->source_bytes = size;
+        played->source_sum = sum_of(from, size);
+    }
     return cudaSuccess;
 }
 
@@ -251,10 +285,15 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    waits += stream != played_streams[0].stream;
-    stream_of(stream)->is_synchronized = true;
-    return stream == played_streams[0].stream ? synchronize_fails_with
-                                              : cudaSuccess;
+    struct played_stream *played = stream_of(stream);
+
+    if (played == &played_streams[0])
+        return synchronize_fails_with;
+    waits++;
+    played->is_synchronized = true;
+    played->launches = 0;
+    note_copied(played);
+    return ends_with;
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -275,7 +314,8 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     /* Of a calibration, whose batches nobody counts. */
     if (is_calibrated && loaded == 0)
         stream_of(stream)->launches = 0;
-    return cudaSuccess;
+    note_copied(stream_of(stream));
+    return ends_with;
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -378,7 +418,7 @@ static int compute(const warprsa_batch *batch, warprsa_size_class size,
         loaded++;
         return cudaSuccess;
     }
-    for (uint32_t i = 0; i < batch->count; i++) {
+    for (uint32_t i = 0; i < batch->count - loses_one; i++) {
         assert_true(batch->key[i] <
                     (size < WARPRSA_CLASS_LARGE
                          ? keys_max + WARPRSA_CLASSES
@@ -568,7 +608,9 @@ static int plenty(void **state)
     is_calibrated = false;
     wrong_class = -1;
     launch_fails_with = cudaSuccess;
+    loses_one = false;
     synchronize_fails_with = cudaSuccess;
+    ends_with = cudaSuccess;
     last_error = cudaSuccess;
     dirty = 0;
     refused = 0;
@@ -617,6 +659,7 @@ static int opened(void **state)
 static int closed(void **state)
 {
     waits = 0;
+    ends_with = cudaSuccess;
     assert_true(engine->close(device));
     assert_true(waits > 2 * STREAMS);
     nothing_is_left();
@@ -814,10 +857,10 @@ static void assert_wiped(const uint8_t *at, size_t bytes)
         assert_int_equal(at[b], 0);
 }
 
-/* A batch that could not be started may have kernels under way. Nobody else
- * gets its memory before these or the stream's next batch have ended. What it
- * has copied to the device is wiped, and then what its kernels have left in
- * that memory, in the order of the stream. */
+/* Of a batch that could not be started nothing is under way any more: the
+ * staging memory is the next batch's, the scratch memory anybody's. What it has
+ * copied to the device is wiped, and then what its kernels have left in the
+ * scratch memory, in the order of the stream. */
 TEST_IN(a_batch_that_was_not_started, opened, closed)
 {
     const warprsa_batch_memory *memory = &device->streams[3].memory;
@@ -826,44 +869,52 @@ TEST_IN(a_batch_that_was_not_started, opened, closed)
     launch_fails_with = cudaErrorMemoryAllocation;
     assert_int_equal(start(3, BATCH_MAX), WARPRSA_NO_MEMORY);
     launch_fails_with = cudaSuccess;
+    assert_null(played_streams[1 + 3].source);
+    assert_int_equal(played_streams[1 + 3].launches, 0);
+    assert_wiped(memory->host_block, memory->host_bytes);
     assert_wiped(memory->device_block, device->staging.device_bytes);
     assert_wiped(device->tables.block[0], LONGEST_TABLE);
     assert_int_equal(played_streams[1 + 3].wipes, wipes + 2);
-    is_busy = true;
-    assert_int_equal(start(4, BATCH_MAX), WARPRSA_OK);
-    assert_int_equal(start(3, 1), WARPRSA_OK);
-    assert_int_equal(start(5, BATCH_MAX), WARPRSA_OK);
-    is_busy = false;
-    assert_int_equal(end(3, 1), 2); /* the launch that failed, too */
-    assert_int_equal(run(3, BATCH_MAX), 1);
-    end(4, BATCH_MAX);
-    end(5, BATCH_MAX);
     all_is_given_back();
-}
-
-/* The memory is not kept by a stream that gets no other batch. */
-TEST_IN(what_was_not_started_has_ended, opened, closed)
-{
-    is_busy = true;
-    launch_fails_with = cudaErrorMemoryAllocation;
-    for (unsigned s = 0; s < WARPRSA_TABLE_BLOCKS; s++)
-        assert_int_equal(start(s, BATCH_MAX), WARPRSA_NO_MEMORY);
-    launch_fails_with = cudaSuccess;
-    assert_int_equal(start(3, BATCH_MAX), WARPRSA_OK);
-    is_busy = false;
-    assert_true(end(3, BATCH_MAX) > 1);
-    for (unsigned s = 0; s < WARPRSA_TABLE_BLOCKS; s++)
-        forget(s);
     for (unsigned s = 3; s < 3 + WARPRSA_TABLE_BLOCKS; s++)
         assert_int_equal(start(s, BATCH_MAX), WARPRSA_OK);
-    assert_int_equal(start(1, 1), WARPRSA_OK);
     for (unsigned s = 3; s < 3 + WARPRSA_TABLE_BLOCKS; s++)
         assert_int_equal(end(s, BATCH_MAX), 1);
-    assert_int_equal(end(1, 1), 1);
     all_is_given_back();
 }
 
-/* Nor of a batch that has missed its deadline. */
+/* What no kernel has computed, and so none has checked, is no result: not even
+ * in memory that is wiped after each batch, where the status would be
+ * WARPRSA_OK. */
+TEST_IN(a_request_that_a_kernel_loses, opened, closed)
+{
+    loses_one = true;
+    assert_int_equal(start(3, FEW), WARPRSA_OK);
+    assert_int_equal(engine->wait(device, 3, TIMEOUT_MS), WARPRSA_OK);
+    for (size_t i = 0; i < FEW; i++)
+        assert_int_equal(tasks[3][i].status,
+                         i < FEW - 1 ? WARPRSA_OK : WARPRSA_CHECK_FAILED);
+    loses_one = false;
+    forget(3);
+    run(3, FEW);
+}
+
+/* Whatever it could not be started for, a device that is lost says so. Whether
+ * its kernels have ended nobody knows, so the memory that they had is nobody
+ * else's. */
+TEST_IN(a_batch_that_loses_the_device, opened, closed)
+{
+    launch_fails_with = cudaErrorMemoryAllocation;
+    ends_with = cudaErrorIllegalAddress;
+    assert_int_equal(start(3, BATCH_MAX), WARPRSA_DEVICE_ERROR);
+    assert_int_not_equal(device->tables.taken[0], 0);
+    launch_fails_with = cudaSuccess;
+    assert_int_equal(start(4, BATCH_MAX), WARPRSA_OK);
+    assert_int_equal(engine->wait(device, 4, TIMEOUT_MS), WARPRSA_DEVICE_ERROR);
+    assert_int_not_equal(device->tables.taken[1], 0);
+}
+
+/* Nobody else gets the memory of a batch that has missed its deadline. */
 TEST_IN(a_batch_that_is_late, opened, closed)
 {
     assert_int_equal(start(3, BATCH_MAX), WARPRSA_OK);
@@ -1100,6 +1151,27 @@ static void run_large(uint32_t key, warprsa_size_class size)
     assert_int_equal(engine->wait(device, 0, TIMEOUT_MS), WARPRSA_OK);
     assert_int_equal(task.status, WARPRSA_OK);
     forget(0);
+}
+
+/* A batch of a large class is not started if that class's test is late, whose
+ * stream is busy as after a batch that is late. */
+TEST_IN(a_test_before_a_batch_is_late, opened, closed)
+{
+    uint8_t input[WARPRSA_MODULUS_BYTES_MAX] = {0};
+    uint8_t output[WARPRSA_MODULUS_BYTES_MAX];
+    warprsa_task task = {.input = input, .output = output};
+    warprsa_private_key key;
+
+    warprsa_known_answer_key(&key, WARPRSA_CLASS_6144);
+    assert_int_equal(engine->load_key(device, &key, &task.key), WARPRSA_OK);
+    hangs = &played_streams[1];
+    assert_int_equal(engine->start(device, 0, WARPRSA_CLASS_6144, &task, 1),
+                     WARPRSA_DEADLINE);
+    assert_int_equal(engine->wait(device, 0, 0), WARPRSA_DEADLINE);
+    hangs = NULL;
+    assert_int_equal(engine->wait(device, 0, TIMEOUT_MS), WARPRSA_OK);
+    forget(0);
+    run_large(task.key, WARPRSA_CLASS_6144);
 }
 
 /* Large keys have a bound of their own, and one of them has to make room for

@@ -5,13 +5,12 @@
  * code allocates, with its real kernels, and this file plays as much of CUDA as
  * an opening needs before it loads its first key. The GPU is an H100.
  */
+#include "tests/unit/support/played_cuda.h"
 #include "tests/unit/support/unit_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cuda_runtime_api.h>
 
 #include "batching/daemon/server/options.h"
 #include "batching/queue/engines.h"
@@ -54,10 +53,6 @@ static cudaError_t count(void **out, size_t size)
     return cudaSuccess;
 }
 
-#define PLAYED(name, ...)                                                      \
-    cudaError_t __wrap_##name(__VA_ARGS__);                                    \
-    cudaError_t __wrap_##name(__VA_ARGS__)
-
 PLAYED(cudaMalloc, void **out, size_t size)
 {
     return count(out, size);
@@ -87,11 +82,6 @@ PLAYED(cudaFreeHost, void *at)
 }
 
 PLAYED(cudaMemset, void *at, int value, size_t size)
-{
-    return cudaSuccess;
-}
-
-PLAYED(cudaMemsetAsync, void *at, int value, size_t size, cudaStream_t stream)
 {
     return cudaSuccess;
 }
@@ -131,17 +121,6 @@ PLAYED(cudaDeviceSynchronize, void)
 }
 
 PLAYED(cudaSetDevice, int device)
-{
-    return cudaSuccess;
-}
-
-PLAYED(cudaGetDevice, int *device)
-{
-    *device = 0;
-    return cudaSuccess;
-}
-
-PLAYED(cudaGetLastError, void)
 {
     return cudaSuccess;
 }

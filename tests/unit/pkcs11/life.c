@@ -208,6 +208,24 @@ TEST_IN(forked_child, test_token_begin, test_token_end)
     assert_int_equal(sign(session, key), CKR_OK);
 }
 
+/* The slot's description is UTF-8: of a socket's path that is too long for it,
+ * no character is cut. */
+TEST(description_of_a_long_path)
+{
+    CK_C_INITIALIZE_ARGS arguments = {0};
+    CK_SLOT_INFO info;
+    char text[150] = "socket=/", expected[65];
+
+    for (unsigned i = 0; i < 40; i++)
+        strcat(text, "\xc3\xa4");
+    arguments.pReserved = text;
+    snprintf(expected, sizeof(expected), "%.63s ", text + strlen("socket="));
+    assert_int_equal(token.p11->C_Initialize(&arguments), CKR_OK);
+    assert_int_equal(token.p11->C_GetSlotInfo(0, &info), CKR_OK);
+    assert_memory_equal(info.slotDescription, expected, 64);
+    assert_int_equal(token.p11->C_Finalize(NULL), CKR_OK);
+}
+
 /* ---- the daemon away ---- */
 
 TEST_IN(daemon_away, NULL, NULL)

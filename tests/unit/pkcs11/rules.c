@@ -9,8 +9,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <openssl/pem.h>
 #include <openssl/sha.h>
+#include <openssl/x509.h>
 
 enum {
     SESSIONS = 100000,
@@ -289,6 +292,81 @@ TEST_IN(keys_that_come_and_go, begin, test_token_end)
     assert_int_equal(p11->C_Sign(session, (CK_BYTE *)"a", 1, signature, &bytes),
                      CKR_OK);
     test_token_remove_key("new");
+    EVP_PKEY_free(key);
+}
+
+/* A certificate of the token's authority. */
+static X509 *make_certificate(EVP_PKEY *key, const char *name)
+{
+    X509 *made = X509_new();
+
+    assert_non_null(made);
+    X509_gmtime_adj(X509_getm_notBefore(made), 0);
+    X509_gmtime_adj(X509_getm_notAfter(made), 86400);
+    assert_int_equal(X509_set_pubkey(made, key), 1);
+    assert_int_equal(X509_NAME_add_entry_by_txt(
+                         X509_get_subject_name(made), "CN", MBSTRING_UTF8,
+                         (const unsigned char *)name, -1, -1, 0),
+                     1);
+    assert_true(X509_sign(made, token.authority_key, EVP_sha256()) > 0);
+    return made;
+}
+
+/* Writes the certificates of the key `new`. */
+static void write_certificates(const char *path, X509 *own, X509 *authority)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_int_equal(PEM_write_X509(file, own), 1);
+    assert_int_equal(PEM_write_X509(file, authority), 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The only object with the subject of a certificate. */
+static CK_OBJECT_HANDLE find_subject(CK_SESSION_HANDLE session,
+                                     const X509 *certificate)
+{
+    uint8_t *der = NULL;
+    const int bytes = i2d_X509_NAME(X509_get_subject_name(certificate), &der);
+    CK_ATTRIBUTE by_subject = {CKA_SUBJECT, der, (CK_ULONG)bytes};
+    CK_OBJECT_HANDLE found[2] = {0};
+    CK_ULONG count = 0;
+
+    assert_int_equal(p11->C_FindObjectsInit(session, &by_subject, 1), CKR_OK);
+    assert_int_equal(p11->C_FindObjects(session, found, 2, &count), CKR_OK);
+    assert_int_equal(p11->C_FindObjectsFinal(session), CKR_OK);
+    assert_int_equal(count, 1);
+    OPENSSL_free(der);
+    return found[0];
+}
+
+/* A label is UTF-8: where an authority's name is too long for one, no character
+ * of it is cut. A common name has up to 64 of them (RFC 5280, A.1), here of two
+ * bytes each. */
+TEST_IN(label_of_a_long_name, begin, test_token_end)
+{
+    CK_SESSION_HANDLE session = test_token_session();
+    EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)1024);
+    char path[200], name[129] = "", label[200];
+    X509 *own = NULL, *authority = NULL;
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < 64; i++)
+        strcat(name, "\xc3\xa4");
+    own = make_certificate(key, "new.example.org");
+    authority = make_certificate(token.authority_key, name);
+    snprintf(path, sizeof(path), "%s/keys/new.crt", token.directory);
+    write_certificates(path, own, authority);
+    test_token_add_key("new", key);
+    bytes = get(session, find_subject(session, authority), CKA_LABEL, label,
+                sizeof(label));
+    assert_int_equal(bytes, 126);
+    assert_memory_equal(label, name, bytes);
+    assert_int_equal(unlink(path), 0);
+    test_token_remove_key("new");
+    X509_free(own);
+    X509_free(authority);
     EVP_PKEY_free(key);
 }
 

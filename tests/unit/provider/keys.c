@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include <openssl/core_names.h>
+#include <openssl/encoder.h>
 #include <openssl/err.h>
 #include <openssl/param_build.h>
 #include <openssl/params.h>
+#include <openssl/pem.h>
 #include <openssl/rsa.h>
 
 #include "tests/unit/support/module_context.h"
@@ -104,6 +106,102 @@ TEST(own_keymgmt)
         EVP_PKEY_CTX_free(ctx);
     }
     assert_counted(subject, 4, 0);
+    OSSL_LIB_CTX_free(subject);
+}
+
+/* Makes an RSA-PSS key that is restricted to SHA-256. */
+static EVP_PKEY *restricted_key(OSSL_LIB_CTX *libctx)
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, "RSA-PSS", NULL);
+    EVP_PKEY *key = NULL;
+
+    assert_int_equal(EVP_PKEY_keygen_init(ctx), 1);
+    assert_int_equal(EVP_PKEY_CTX_set_rsa_keygen_bits(ctx, 1024), 1);
+    assert_int_equal(
+        EVP_PKEY_CTX_set_rsa_pss_keygen_md_name(ctx, "SHA256", NULL), 1);
+    assert_int_equal(EVP_PKEY_generate(ctx, &key), 1);
+    EVP_PKEY_CTX_free(ctx);
+    return key;
+}
+
+/* Asserts that two keys have the same encoding of a selection. */
+static void assert_encoded_alike(EVP_PKEY *one, EVP_PKEY *other, int selection,
+                                 const char *output, const char *structure)
+{
+    EVP_PKEY *const keys[] = {one, other};
+    unsigned char *data[2] = {NULL, NULL};
+    size_t length[2] = {0, 0};
+
+    for (unsigned i = 0; i < 2; i++) {
+        OSSL_ENCODER_CTX *ctx = OSSL_ENCODER_CTX_new_for_pkey(
+            keys[i], selection, output, structure, NULL);
+
+        assert_non_null(ctx);
+        assert_int_equal(OSSL_ENCODER_to_data(ctx, &data[i], &length[i]), 1);
+        OSSL_ENCODER_CTX_free(ctx);
+    }
+    assert_int_equal(length[0], length[1]);
+    assert_memory_equal(data[0], data[1], length[0]);
+    OPENSSL_free(data[0]);
+    OPENSSL_free(data[1]);
+}
+
+/* A key of ours is encoded as the default provider's, whatever is selected: its
+ * restrictions where only numbers are, and its numbers where only parameters
+ * are. */
+TEST(encoded_as_by_default)
+{
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
+    EVP_PKEY *keys[] = {key_make(subject, "RSA", 1024, 2),
+                        restricted_key(subject)};
+
+    for (unsigned i = 0; i < 2; i++) {
+        EVP_PKEY *oracle = key_in(NULL, keys[i]);
+
+        assert_string_equal(provider_name(EVP_PKEY_get0_provider(keys[i])),
+                            "warprsa");
+        assert_encoded_alike(keys[i], oracle, OSSL_KEYMGMT_SELECT_PUBLIC_KEY,
+                             "DER", "SubjectPublicKeyInfo");
+        assert_encoded_alike(keys[i], oracle, OSSL_KEYMGMT_SELECT_KEYPAIR,
+                             "PEM", "PrivateKeyInfo");
+        assert_encoded_alike(keys[i], oracle, EVP_PKEY_KEY_PARAMETERS, "TEXT",
+                             NULL);
+        EVP_PKEY_free(oracle);
+    }
+    EVP_PKEY_free(keys[0]);
+    EVP_PKEY_free(keys[1]);
+    OSSL_LIB_CTX_free(subject);
+}
+
+/* A key of ours is encrypted by a cipher that only the caller's library context
+ * has: DES of the legacy provider. That context decrypts it. */
+TEST(encrypted_by_the_callers_cipher)
+{
+    OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
+    OSSL_PROVIDER *legacy = OSSL_PROVIDER_load(subject, "legacy");
+    EVP_PKEY *key = key_make(subject, "RSA", 1024, 2);
+    OSSL_ENCODER_CTX *ctx = OSSL_ENCODER_CTX_new_for_pkey(
+        key, EVP_PKEY_KEYPAIR, "PEM", "EncryptedPrivateKeyInfo", NULL);
+    EVP_PKEY *decrypted = NULL;
+    BIO *bio = BIO_new(BIO_s_mem());
+
+    if (legacy == NULL)
+        skip();
+    assert_string_equal(provider_name(EVP_PKEY_get0_provider(key)), "warprsa");
+    assert_non_null(ctx);
+    assert_int_equal(
+        OSSL_ENCODER_CTX_set_passphrase(ctx, (const unsigned char *)"word", 4),
+        1);
+    assert_int_equal(OSSL_ENCODER_CTX_set_cipher(ctx, "DES-CBC", NULL), 1);
+    assert_int_equal(OSSL_ENCODER_to_bio(ctx, bio), 1);
+    decrypted =
+        PEM_read_bio_PrivateKey_ex(bio, NULL, NULL, "word", subject, NULL);
+    assert_int_equal(EVP_PKEY_eq(decrypted, key), 1);
+    EVP_PKEY_free(decrypted);
+    BIO_free(bio);
+    OSSL_ENCODER_CTX_free(ctx);
+    EVP_PKEY_free(key);
+    OSSL_PROVIDER_unload(legacy);
     OSSL_LIB_CTX_free(subject);
 }
 

@@ -6,6 +6,7 @@
  * that demand a provider. And our functions take the null arguments that the
  * default provider's take.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,33 +159,74 @@ static int signs_plain(OSSL_LIB_CTX *libctx, EVP_PKEY *key, const char *query)
                            sizeof(support_message)) == 1;
 
     EVP_PKEY_CTX_free(ctx);
-    ERR_clear_error();
     return ok;
 }
 
-/* A key whose private numbers stay in another provider is used there. */
+/* An error's text; empties the queue. */
+static const char *last_error(void)
+{
+    static char text[256];
+    const char *data = "";
+    int flags = 0;
+
+    ERR_peek_last_error_all(NULL, NULL, NULL, &data, &flags);
+    snprintf(text, sizeof(text), "%s", data);
+    ERR_clear_error();
+    return text;
+}
+
+/* Public numbers that are given as a whole key may be those of such a key. So
+ * they make none, and the error says what does. */
+static void assert_refused(OSSL_LIB_CTX *subject, EVP_PKEY *key)
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(subject, "RSA", NULL);
+    OSSL_PARAM *params = NULL;
+    EVP_PKEY *made = NULL;
+
+    assert_int_equal(EVP_PKEY_todata(key, EVP_PKEY_PUBLIC_KEY, &params), 1);
+    assert_int_equal(EVP_PKEY_fromdata_init(ctx), 1);
+    assert_int_equal(EVP_PKEY_fromdata(ctx, &made, EVP_PKEY_KEYPAIR, params),
+                     0);
+    assert_non_null(strstr(last_error(), "EVP_PKEY_PUBLIC_KEY"));
+    assert_int_equal(EVP_PKEY_fromdata(ctx, &made, EVP_PKEY_PUBLIC_KEY, params),
+                     1);
+    assert_int_equal(EVP_PKEY_eq(made, key), 1);
+    EVP_PKEY_free(made);
+    OSSL_PARAM_free(params);
+    EVP_PKEY_CTX_free(ctx);
+}
+
+/* A key whose private numbers stay in another provider is used there. No error
+ * is left of the attempt to use it here. */
 TEST(keys_of_another_provider)
 {
     static const char *const queries[] = {
         NULL, "?provider=warprsa", "?provider=token,?warprsa.offload=yes"};
     OSSL_LIB_CTX *subject = subject_open(HOST_ENGINE);
     OSSL_PROVIDER *token = NULL;
-    EVP_PKEY *key = NULL;
+    EVP_PKEY *key = NULL, *half = NULL;
 
     hidden = key_make(NULL, "RSA", 1024, 2);
     assert_int_equal(OSSL_PROVIDER_add_builtin(subject, "token", token_init),
                      1);
     token = OSSL_PROVIDER_load(subject, "token");
     assert_non_null(token);
+    half = key_from_numbers(subject, "provider=warprsa", hidden,
+                            EVP_PKEY_PUBLIC_KEY, EVP_PKEY_PUBLIC_KEY);
     for (unsigned i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
         key = key_from_numbers(subject, "provider=token", hidden,
                                EVP_PKEY_PUBLIC_KEY, EVP_PKEY_KEYPAIR);
         token_signatures = 0;
         assert_true(signs_plain(subject, key, queries[i]));
         assert_int_equal(token_signatures, 1);
+        assert_int_equal(EVP_PKEY_eq(key, half), 1);
+        assert_int_equal(EVP_PKEY_eq(half, key), 1);
+        assert_int_equal(ERR_peek_error(), 0);
         EVP_PKEY_free(key);
     }
     assert_counted(subject, 0, 0);
+    assert_refused(subject, hidden);
+    EVP_PKEY_free(half);
     /* A key with all of its numbers is still ours to compute. */
     key = key_from_numbers(subject, "provider=default", hidden,
                            EVP_PKEY_KEYPAIR, EVP_PKEY_KEYPAIR);

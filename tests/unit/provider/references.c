@@ -258,6 +258,41 @@ TEST(from_the_store)
     EVP_PKEY_free(key);
 }
 
+/* Whether a program that expects such objects finds one. */
+static bool finds(int type)
+{
+    OSSL_STORE_CTX *store = OSSL_STORE_open_ex("warprsa:www", subject, NULL,
+                                               NULL, NULL, NULL, NULL, NULL);
+    OSSL_STORE_INFO *info = NULL;
+    bool found = false;
+
+    assert_int_equal(OSSL_STORE_expect(store, type), 1);
+    asked_socket[0] = '\0';
+    info = OSSL_STORE_load(store);
+    found = info != NULL;
+    assert_int_equal(ERR_peek_error(), 0);
+    assert_true(found || OSSL_STORE_eof(store) == 1);
+    OSSL_STORE_INFO_free(info);
+    OSSL_STORE_close(store);
+    return found;
+}
+
+/* A reference is a private key, as a file with one is. For others the daemon is
+ * not asked. */
+TEST(expected_of_the_store)
+{
+    static const int others[] = {OSSL_STORE_INFO_PARAMS, OSSL_STORE_INFO_PUBKEY,
+                                 OSSL_STORE_INFO_CERT, OSSL_STORE_INFO_CRL};
+
+    vault_key = rsa;
+    assert_true(finds(0));
+    assert_true(finds(OSSL_STORE_INFO_PKEY));
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        assert_false(finds(others[i]));
+        assert_string_equal(asked_socket, "");
+    }
+}
+
 TEST(nothing_in_the_store)
 {
     static const char *const uris[] = {

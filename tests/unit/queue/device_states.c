@@ -22,7 +22,7 @@ TEST(every_event_in_every_state)
         [WARPRSA_DEVICE_ABSENT] = "OAAAAAAAG",
         [WARPRSA_DEVICE_OPENING] = "ORLOOOOOG",
         [WARPRSA_DEVICE_READY] = "RRRSLLRRG",
-        [WARPRSA_DEVICE_SUSPECT] = "SSSSLSRLG",
+        [WARPRSA_DEVICE_SUSPECT] = "SSSSLLRLG",
         [WARPRSA_DEVICE_LOST] = "LRLLLLLLG",
         [WARPRSA_DEVICE_GONE] = "GGGGGGGGG",
     };
@@ -117,6 +117,24 @@ TEST(opening_for_long)
             warprsa_device_opens_slowly(&history, table[t].now * SEC),
             table[t].slow);
     }
+}
+
+/* Times in seconds, but for the deadline. */
+TEST(calls_that_hang)
+{
+    static const struct {
+        unsigned since, deadline_ms, now;
+        bool hangs;
+    } table[] = {{0, 2000, 99, false},       {15, 2000, 17, false},
+                 {15, 2000, 18, true},       {15, 5000, 20, false},
+                 {15, 5000, 21, true},       {15, UINT32_MAX, 99, false},
+                 {15, UINT32_MAX, 15, false}};
+
+    for (size_t t = 0; t < COUNT(table); t++)
+        assert_int_equal(warprsa_device_call_hangs(table[t].since * SEC,
+                                                   table[t].deadline_ms,
+                                                   table[t].now * SEC),
+                         table[t].hangs);
 }
 
 RUN_TESTS(NULL, NULL)

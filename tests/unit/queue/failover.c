@@ -4,6 +4,10 @@
  * What a host does not answer, another device does.
  */
 #include "batching/queue/queue_core.h"
+
+#include <stdatomic.h>
+
+#include "batching/queue/queue_device.h"
 #include "tests/unit/support/fake_queue.h"
 
 enum {
@@ -145,6 +149,34 @@ TEST_IN(a_request_is_not_passed_round_for_ever, reset, NULL)
     tear_down(&s);
 }
 
+/* A key that a host does not take is no reason to leave the host alone: whoever
+ * has such a key could keep it from all others. */
+TEST_IN(a_key_that_a_host_does_not_take_pauses_no_host, reset, NULL)
+{
+    setting s = set_up(fake_engine_hosts(), HOSTS);
+    fake_request r;
+
+    FAKE_SET(unsupported, true);
+    FAKE_SET(unanswered, 1);
+    submit(&s, &r, 1);
+    assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
+                     WARPRSA_REFUSED);
+    for (unsigned d = 0; d < HOSTS; d++)
+        assert_int_equal(s.queue->activity[d].paused_until_ns, 0);
+    assert_int_equal(failovers(&s), 0);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_UNSUPPORTED_KEY], 1);
+    /* Control: a host that can't compute pauses. */
+    FAKE_SET(unsupported, false);
+    FAKE_SET(unanswered, 1);
+    submit(&s, &r, 1);
+    assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
+                     WARPRSA_DONE);
+    assert_true(s.queue->activity[0].paused_until_ns +
+                    s.queue->activity[1].paused_until_ns >
+                0);
+    tear_down(&s);
+}
+
 /* One host alone: there is nobody else. */
 TEST_IN(the_last_host_refuses, reset, NULL)
 {
@@ -156,6 +188,141 @@ TEST_IN(the_last_host_refuses, reset, NULL)
     assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
                      WARPRSA_REFUSED);
     assert_int_equal(failovers(&s), 0);
+    tear_down(&s);
+}
+
+static setting set_up_beside_cpus(void)
+{
+    setting s = {.config = fake_config()};
+
+    FAKE_SET(second_devices, 1);
+    s.config.engines[0].engine = fake_engine_hosts();
+    s.config.engines[1] = s.config.engines[0];
+    s.config.engines[1].engine = fake_engine_second();
+    s.config.engines[1].on_cpus = true;
+    s.config.engine_count = 2;
+    s.c = s.config.counters;
+    s.queue = fake_ready_queue(&s.config);
+    WAIT_UNTIL(s.c->devices == 2);
+    s.key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 1);
+    return s;
+}
+
+/* The CPUs beside a host are nobody else: they leave it its requests ... */
+TEST_IN(a_full_host_beside_cpus_refuses, reset, NULL)
+{
+    setting s = set_up_beside_cpus();
+    fake_request r;
+
+    FAKE_SET(unanswered, 1);
+    submit(&s, &r, 1);
+    assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(failovers(&s), 0);
+    assert_int_equal(fake.batches, 1);
+    tear_down(&s);
+}
+
+/* ... until it is lost. */
+TEST_IN(the_batch_of_a_lost_host_goes_to_the_cpus, reset, NULL)
+{
+    setting s = set_up_beside_cpus();
+    fake_request r;
+
+    FAKE_SET(hold_open, true);
+    FAKE_SET(wait_failures, 1);
+    submit(&s, &r, 1);
+    assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
+                     WARPRSA_DONE);
+    assert_true(fake_is_right(&r));
+    assert_int_equal(failovers(&s), 1);
+    assert_true(fake.log[1].second);
+    FAKE_SET(hold_open, false);
+    tear_down(&s);
+}
+
+static unsigned batches_running(void)
+{
+    unsigned running;
+
+    pthread_mutex_lock(&fake.lock);
+    running = fake.running;
+    pthread_mutex_unlock(&fake.lock);
+    return running;
+}
+
+/* A host that has given a request back pauses. The other one has begun with a
+ * batch that does not end: the first takes the request after its pause. */
+TEST_IN(a_host_looks_again_after_its_pause, reset, NULL)
+{
+    setting s = set_up(fake_engine_hosts(), HOSTS);
+    fake_request r[2];
+
+    FAKE_SET(hold, true);
+    submit(&s, r, 1);
+    FAKE_WAIT(fake.running == 1);
+    FAKE_SET(start_status, WARPRSA_NO_MEMORY);
+    FAKE_SET(start_failures, 1);
+    fake_fill(&r[1], WARPRSA_CLASS_2048, 1, 1);
+    assert_int_equal(fake_submit(s.queue, s.key, &r[1]), WARPRSA_DONE);
+    WAIT_UNTIL(batches_running() == 2);
+    FAKE_SET(hold, false);
+    all_are_right(&s, r, 2);
+    assert_int_equal(failovers(&s), 1);
+    assert_int_equal(s.c->device_losses, 0);
+    tear_down(&s);
+}
+
+/* A thread may arm the eventcount of a host whose workers it saw idle, after
+ * they have found the host lost. A request does not wake them then, but the
+ * worker of the other host. */
+TEST_IN(a_lost_host_takes_no_wake_up, reset, NULL)
+{
+    setting s = set_up(fake_engine_hosts(), HOSTS);
+    warprsa_device_activity *activity = s.queue->activity;
+    fake_request r;
+
+    FAKE_SET(hold_open, true);
+    warprsa_device_failed(&s.queue->devices[0], WARPRSA_DEVICE_ERROR);
+    FAKE_WAIT(fake.waiting == 1);
+    WAIT_UNTIL(warprsa_eventcount_has_waiter(&activity[1].eventcount));
+    (void)warprsa_eventcount_prepare_wait(&activity[0].eventcount);
+    submit(&s, &r, 1);
+    assert_true(warprsa_eventcount_has_waiter(&activity[0].eventcount));
+    all_are_right(&s, &r, 1);
+    FAKE_SET(hold_open, false);
+    tear_down(&s);
+}
+
+static atomic_bool looked_enough;
+
+static void *look_for_lost(void *arg)
+{
+    while (!atomic_load(&looked_enough))
+        (void)warprsa_queue_has_lost_device(arg);
+    return NULL;
+}
+
+/* For ThreadSanitizer: the supervisor of a queue asks while hosts are found and
+ * added. */
+TEST_IN(hosts_are_added_while_others_are_asked, reset, NULL)
+{
+    setting s = {.config = fake_config()};
+    pthread_t looker;
+
+    s.config.engines[0].engine = fake_engine_hosts();
+    s.c = s.config.counters;
+    FAKE_SET(hold_count, true);
+    s.queue = fake_open_queue(&s.config);
+    assert_int_equal(pthread_create(&looker, NULL, look_for_lost, s.queue), 0);
+    FAKE_SET(hold_count, false);
+    WAIT_UNTIL(s.c->devices == 1);
+    FAKE_SET(devices, HOSTS);
+    warprsa_queue_add_devices(s.queue);
+    WAIT_UNTIL(s.c->devices == HOSTS);
+    s.key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 1);
+    atomic_store(&looked_enough, true);
+    assert_int_equal(pthread_join(looker, NULL), 0);
     tear_down(&s);
 }
 
@@ -212,6 +379,136 @@ TEST_IN(an_idle_host_that_goes_is_noticed, reset, NULL)
     submit(&s, &r, 1);
     all_are_right(&s, &r, 1);
     assert_int_equal(fake.opens, 2);
+    tear_down(&s);
+}
+
+/* A host that goes while it is opened is not in use until it is opened again,
+ * though open() has succeeded. */
+static void opens_twice(setting *s, unsigned opened, unsigned losses)
+{
+    fake_request r;
+
+    WAIT_UNTIL(warprsa_queue_wait_ready(s->queue, 0) == WARPRSA_QUEUE_READY);
+    assert_int_equal(fake.opens, opened + 2);
+    assert_int_equal(fake.closes, opened + 1);
+    assert_int_equal(s->c->device_losses, losses);
+    submit(s, &r, 1);
+    all_are_right(s, &r, 1);
+    tear_down(s);
+}
+
+TEST_IN(a_host_that_goes_while_it_is_opened, reset, NULL)
+{
+    setting s = {.config = fake_config()};
+
+    s.config.engines[0].engine = fake_engine_hosts();
+    s.c = s.config.counters;
+    FAKE_SET(open_losses, 1);
+    s.queue = fake_open_queue(&s.config);
+    s.key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 1);
+    opens_twice(&s, 0, 0);
+}
+
+TEST_IN(a_host_that_goes_while_it_is_opened_again, reset, NULL)
+{
+    setting s = set_up(fake_engine_hosts(), 1);
+
+    FAKE_SET(hold_open, true);
+    FAKE_SET(open_losses, 1);
+    fake_lose_device();
+    WAIT_UNTIL(warprsa_queue_wait_ready(s.queue, 0) == WARPRSA_QUEUE_DOWN);
+    FAKE_SET(hold_open, false);
+    opens_twice(&s, 1, 1);
+}
+
+/* The host goes after a batch has missed its deadline, and the test that would
+ * bring it back passes all the same. */
+TEST_IN(a_host_that_goes_while_it_is_tested, reset, NULL)
+{
+    setting s = set_up(fake_engine_hosts(), 1);
+    fake_request r;
+
+    FAKE_SET(hold, true);
+    FAKE_SET(overdue, 1);
+    submit(&s, &r, 1);
+    assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
+                     WARPRSA_REFUSED);
+    WAIT_UNTIL(warprsa_queue_wait_ready(s.queue, 0) == WARPRSA_QUEUE_DOWN);
+    fake_lose_device();
+    FAKE_SET(hold, false);
+    WAIT_UNTIL(warprsa_queue_wait_ready(s.queue, 0) == WARPRSA_QUEUE_READY);
+    assert_int_equal(fake.opens, 2);
+    assert_int_equal(s.c->device_losses, 1);
+    assert_int_equal(fake_answer(s.queue, s.key, 1), WARPRSA_DONE);
+    tear_down(&s);
+}
+
+/* The host goes when this is set and it has loaded a key: a worker is done with
+ * that, and has not left the device yet. */
+static atomic_bool goes_with_a_key;
+void __real_warprsa_wipe_registers(void);
+void __wrap_warprsa_wipe_registers(void);
+void __wrap_warprsa_wipe_registers(void)
+{
+    unsigned loads;
+
+    __real_warprsa_wipe_registers();
+    pthread_mutex_lock(&fake.lock);
+    loads = fake.loads;
+    pthread_mutex_unlock(&fake.lock);
+    if (loads != 0 && atomic_exchange(&goes_with_a_key, false))
+        fake_lose_device();
+}
+
+/* The request must not wait for the host, which will have no such key. */
+TEST_IN(a_host_that_goes_when_it_has_the_key, reset, NULL)
+{
+    setting s = set_up(fake_engine_hosts(), 1);
+    fake_request r;
+
+    FAKE_SET(hold_open, true);
+    atomic_store(&goes_with_a_key, true);
+    submit(&s, &r, 1);
+    assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_ERROR], 1);
+    FAKE_SET(hold_open, false);
+    FAKE_WAIT(fake.opens == 2);
+    WAIT_UNTIL(warprsa_queue_wait_ready(s.queue, 0) == WARPRSA_QUEUE_READY);
+    assert_int_equal(fake_answer(s.queue, s.key, 1), WARPRSA_DONE);
+    assert_int_equal(fake.loads, 2);
+    tear_down(&s);
+}
+
+/* Nor does it wait there for another key, at which the host may hang. */
+TEST_IN(a_host_that_goes_while_it_loads_another_key, reset, NULL)
+{
+    setting s = {.config = fake_config()};
+    fake_request loading, other;
+    warprsa_key *key;
+
+    s.config.engines[0].engine = fake_engine_hosts();
+    s.config.engines[0].streams = 2;
+    s.c = s.config.counters;
+    s.queue = fake_ready_queue(&s.config);
+    s.key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 1);
+    key = fake_add_key(s.queue, WARPRSA_CLASS_2048, 2);
+    FAKE_SET(hold_load, true);
+    submit(&s, &loading, 1);
+    FAKE_WAIT(fake.waiting == 1);
+    fake_fill(&other, WARPRSA_CLASS_2048, 2, 2);
+    assert_int_equal(fake_submit(s.queue, key, &other), WARPRSA_DONE);
+    WAIT_UNTIL(s.queue->devices[0].loads->requests == 2);
+    fake_lose_device();
+    assert_int_equal(warprsa_queue_wait(s.queue, other.ticket, other.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_ERROR], 1);
+    assert_int_equal(fake.waiting, 1);
+    FAKE_SET(hold_load, false);
+    assert_int_equal(
+        warprsa_queue_wait(s.queue, loading.ticket, loading.output),
+        WARPRSA_REFUSED);
+    warprsa_key_release(key);
     tear_down(&s);
 }
 

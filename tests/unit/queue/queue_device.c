@@ -509,6 +509,20 @@ TEST_IN(a_device_that_hangs_is_lost, reset, NULL)
     tear_down(&s);
 }
 
+/* Submits a request of a caller that does not sleep, with whose key the driver
+ * hangs. */
+static void hang_with(setting *s, fake_request *r, _Atomic unsigned *woken)
+{
+    FAKE_SET(hold_load, true);
+    fake_fill(r, WARPRSA_CLASS_2048, 1, 1);
+    assert_int_equal(warprsa_queue_submit(
+                         s->queue, s->key, r->input,
+                         (warprsa_notify){.wake = wake_counter, .arg = woken},
+                         &r->ticket),
+                     WARPRSA_DONE);
+    FAKE_WAIT(fake.waiting == 1);
+}
+
 /* A worker that hangs in its driver cannot notify its callers; another worker
  * does. */
 TEST_IN(callers_of_a_hanging_driver_are_told, reset, NULL)
@@ -517,14 +531,7 @@ TEST_IN(callers_of_a_hanging_driver_are_told, reset, NULL)
     _Atomic unsigned woken = 0;
     fake_request r, blocked;
 
-    FAKE_SET(hold_load, true);
-    fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
-    assert_int_equal(warprsa_queue_submit(
-                         s.queue, s.key, r.input,
-                         (warprsa_notify){.wake = wake_counter, .arg = &woken},
-                         &r.ticket),
-                     WARPRSA_DONE);
-    FAKE_WAIT(fake.waiting == 1);
+    hang_with(&s, &r, &woken);
     WAIT_UNTIL(woken == 1);
     assert_int_equal(warprsa_queue_collect(s.queue, r.ticket, r.output, NULL),
                      WARPRSA_REFUSED);
@@ -533,6 +540,27 @@ TEST_IN(callers_of_a_hanging_driver_are_told, reset, NULL)
     assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_DEADLINE] +
                          s.c->cpu_reason[WARPRSA_CPU_NO_DEVICE],
                      2);
+    FAKE_SET(hold_load, false);
+    WAIT_UNTIL(warprsa_queue_depth(s.queue) == 0);
+    assert_int_equal(woken, 1);
+    is_used_again(&s);
+    tear_down(&s);
+}
+
+/* If it is the only worker, a thread of the program does. */
+TEST_IN(a_tick_tells_callers_of_the_only_worker, reset, NULL)
+{
+    setting s = set_up(1, 40);
+    _Atomic unsigned woken = 0;
+    fake_request r;
+
+    hang_with(&s, &r, &woken);
+    WAIT_UNTIL((warprsa_queue_tick(s.queue), woken == 1));
+    assert_int_equal(warprsa_queue_collect(s.queue, r.ticket, r.output, NULL),
+                     WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_DEADLINE], 1);
+    assert_int_equal(fake.waiting, 1);
+    warprsa_queue_tick(s.queue);
     FAKE_SET(hold_load, false);
     WAIT_UNTIL(warprsa_queue_depth(s.queue) == 0);
     assert_int_equal(woken, 1);
@@ -611,6 +639,155 @@ TEST_IN(a_hanging_key_takes_the_device_out, reset, NULL)
     is_used_again(&s);
     assert_int_equal(woken, 2);
     warprsa_key_release(other);
+    tear_down(&s);
+}
+
+/* A setting of the fake engine, that a call of it does not return. */
+static void set_hold(bool *hold, bool value)
+{
+    pthread_mutex_lock(&fake.lock);
+    *hold = value;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+}
+
+/* The only worker hangs in a call of its driver. Its device stays in use for
+ * longer than a deadline, which is how long the first request waits. Then the
+ * device is out of use, though the call has not returned, and the next request
+ * is refused at once. Once the call has returned, the device is tested and used
+ * again. `released`: whether it hangs with a key that is released, before the
+ * request. */
+static void hang_in(bool *hold, bool released)
+{
+    setting s = set_up(1, 40);
+    warprsa_key *doomed = fake_add_key(s.queue, WARPRSA_CLASS_2048, 7);
+    fake_request r, next;
+    uint64_t late;
+
+    if (released)
+        WAIT_UNTIL(fake_answer(s.queue, doomed, 7) == WARPRSA_DONE);
+    late = s.c->cpu_reason[WARPRSA_CPU_DEADLINE];
+    set_hold(hold, true);
+    warprsa_key_release(doomed);
+    if (released)
+        FAKE_WAIT(fake.waiting == 1);
+    fake_fill(&r, WARPRSA_CLASS_2048, 1, 1);
+    assert_int_equal(fake_submit(s.queue, s.key, &r), WARPRSA_DONE);
+    FAKE_WAIT(fake.waiting == 1);
+    assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
+                     WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_DEADLINE], late + 1);
+    assert_int_equal(s.c->device_losses, 0);
+    WAIT_UNTIL((warprsa_queue_tick(s.queue),
+                warprsa_queue_wait_ready(s.queue, 0) == WARPRSA_QUEUE_DOWN));
+    assert_int_equal(s.c->device_losses, 1);
+    fake_fill(&next, WARPRSA_CLASS_2048, 1, 2);
+    assert_int_equal(fake_submit(s.queue, s.key, &next), WARPRSA_REFUSED);
+    assert_int_equal(s.c->cpu_reason[WARPRSA_CPU_NO_DEVICE], 1);
+    WAIT_UNTIL(
+        (warprsa_queue_tick(s.queue), warprsa_queue_has_lost_device(s.queue)));
+    assert_int_equal(fake.waiting, 1);
+    assert_int_equal(fake.self_tests, 0);
+    set_hold(hold, false);
+    is_used_again(&s);
+    assert_int_equal(fake.self_tests, 1);
+    assert_int_equal(fake.opens, 1);
+    assert_int_equal(s.c->device_losses, 1);
+    tear_down(&s);
+}
+
+TEST_IN(a_driver_that_hangs_with_a_new_key, reset, NULL)
+{
+    hang_in(&fake.hold_load, false);
+}
+
+TEST_IN(a_driver_that_hangs_with_an_old_key, reset, NULL)
+{
+    hang_in(&fake.hold_unload, true);
+}
+
+TEST_IN(a_driver_that_hangs_as_it_starts_a_batch, reset, NULL)
+{
+    hang_in(&fake.hold_start, false);
+}
+
+TEST_IN(a_driver_that_hangs_as_it_is_asked_for_a_batch, reset, NULL)
+{
+    hang_in(&fake.hold_wait, false);
+}
+
+/* How often the only device of this engine is lost if start() takes twice the
+ * deadline for a key of this class, as the clock says. */
+static uint64_t losses_by_a_long_start(const warprsa_engine *engine,
+                                       warprsa_size_class size)
+{
+    setting s = {.config = fake_config()};
+    uint64_t losses;
+    fake_request r;
+
+    s.config.engines[0].engine = engine;
+    s.c = s.config.counters;
+    s.queue = fake_ready_queue(&s.config);
+    s.key = fake_add_key(s.queue, size, 1);
+    FAKE_SET(hold_start, true);
+    fake_fill(&r, size, 1, 1);
+    assert_int_equal(fake_submit(s.queue, s.key, &r), WARPRSA_DONE);
+    FAKE_WAIT(fake.waiting == 1);
+    atomic_store(&moved_on_s, 2 * LONG_MS / 1000);
+    warprsa_queue_tick(s.queue);
+    atomic_store(&moved_on_s, 0);
+    losses = s.c->device_losses;
+    FAKE_SET(hold_start, false);
+    assert_int_equal(warprsa_queue_wait(s.queue, r.ticket, r.output),
+                     WARPRSA_DONE);
+    is_used_again(&s);
+    tear_down(&s);
+    return losses;
+}
+
+/* CPUs compute in start(), for as long as that takes, and hosts have no driver
+ * here. */
+TEST_IN(only_a_driver_can_hang, reset, NULL)
+{
+    const warprsa_size_class size = WARPRSA_CLASS_2048;
+
+    assert_int_equal(losses_by_a_long_start(fake_engine_get(), size), 1);
+    assert_int_equal(losses_by_a_long_start(fake_engine_hosts(), size), 0);
+    assert_int_equal(losses_by_a_long_start(fake_engine_cpus(), size), 0);
+}
+
+/* The first batch of a large class may wait for the driver to compile. A
+ * process that is replaced meanwhile would never get beyond it. */
+TEST_IN(a_large_class_takes_its_time, reset, NULL)
+{
+    assert_int_equal(
+        losses_by_a_long_start(fake_engine_get(), WARPRSA_CLASS_6144), 0);
+}
+
+/* The driver may have other threads wait meanwhile. */
+TEST_IN(a_large_class_takes_others_time, reset, NULL)
+{
+    setting s = set_up(2, LONG_MS);
+    warprsa_key *large = fake_add_key(s.queue, WARPRSA_CLASS_6144, 2);
+    fake_request first, second;
+
+    FAKE_SET(hold_start, true);
+    fake_fill(&first, WARPRSA_CLASS_6144, 2, 1);
+    assert_int_equal(fake_submit(s.queue, large, &first), WARPRSA_DONE);
+    FAKE_WAIT(fake.waiting == 1);
+    fake_fill(&second, WARPRSA_CLASS_2048, 1, 2);
+    assert_int_equal(fake_submit(s.queue, s.key, &second), WARPRSA_DONE);
+    FAKE_WAIT(fake.waiting == 2);
+    atomic_store(&moved_on_s, 2 * LONG_MS / 1000);
+    warprsa_queue_tick(s.queue);
+    atomic_store(&moved_on_s, 0);
+    assert_int_equal(s.c->device_losses, 0);
+    FAKE_SET(hold_start, false);
+    assert_int_equal(warprsa_queue_wait(s.queue, first.ticket, first.output),
+                     WARPRSA_DONE);
+    assert_int_equal(warprsa_queue_wait(s.queue, second.ticket, second.output),
+                     WARPRSA_DONE);
+    warprsa_key_release(large);
     tear_down(&s);
 }
 

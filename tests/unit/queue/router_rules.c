@@ -101,6 +101,8 @@ TEST(old_times_are_forgotten)
     uint64_t calibrated;
 
     warprsa_router_times_answered(&times, size, 0, 3 * MS, 5);
+    warprsa_router_times_forget_old(&times, 4); /* read before the answer */
+    assert_int_equal(warprsa_router_times_device(&times, size, 0), 3 * MS);
     warprsa_router_times_forget_old(&times, 4 + WARPRSA_ROUTER_RENEW_NS);
     assert_int_equal(warprsa_router_times_device(&times, size, 0), 3 * MS);
     warprsa_router_times_forget_old(&times, 5 + WARPRSA_ROUTER_RENEW_NS);

@@ -263,6 +263,74 @@ TEST_IN(test_refusals, begin, end)
     assert_done(0);
 }
 
+/* The host answers all uses that it has and has not answered: `from` and later
+ * ones. */
+static void answer_rest(unsigned host, unsigned from, unsigned count)
+{
+    expect_uses(host, count);
+    for (unsigned i = from; i < count; i++)
+        answer_right(host, i);
+}
+
+/* What a host has too much of for one user, or a key that it has no room for,
+ * does not keep it from others. */
+TEST_IN(test_refusals_of_one_user, begin, end)
+{
+    const warprsa_remote_response no_room = {
+        .kind = WARPRSA_REMOTE_KEY_LOADED, .status = WARPRSA_REMOTE_THROTTLED};
+    const warprsa_remote_response loaded = {.kind = WARPRSA_REMOTE_KEY_LOADED};
+
+    set_away(2, true);
+    ask(0, 7, &sign_pkcs1);
+    expect_uses(1, 1);
+    respond(1, &no_room);
+    answer_status(1, 0, WARPRSA_REMOTE_THROTTLED);
+    assert_false(was_paused(1));
+    ask(1, 8, &sign_pkcs1);
+    expect_uses(1, 3);
+    respond(1, &loaded);
+    answer_rest(1, 1, 3);
+    assert_done(0);
+    assert_done(1);
+    ask(2, 7, &sign_pkcs1);
+    expect_uses(1, 4);
+    answer_status(1, 3, WARPRSA_REMOTE_UNAVAILABLE);
+    assert_false(was_paused(1));
+    ask(3, 8, &sign_pkcs1);
+    answer_rest(1, 4, 6);
+    assert_done(2);
+    assert_done(3);
+    /* Control: what all users of this daemon may have together. */
+    ask(4, 7, &sign_pkcs1);
+    expect_uses(1, 7);
+    answer_status(1, 6, WARPRSA_REMOTE_THROTTLED);
+    assert_true(was_paused(1));
+    answer_rest(1, 7, 8);
+    assert_done(4);
+}
+
+/* The pause is the owner's, at this host, and ends. */
+TEST(test_owner_paused)
+{
+    warprsa_waiting_uses waiting;
+    warprsa_remote_use *of_7 = NULL, *of_8 = NULL;
+
+    warprsa_waiting_uses_init(&waiting);
+    of_7 = warprsa_remote_use_new(&waiting, 7);
+    of_8 = warprsa_remote_use_new(&waiting, 8);
+    warprsa_waiting_uses_add(&waiting, of_7);
+    warprsa_waiting_uses_add(&waiting, of_8);
+    of_7->owner->paused_until_ns[1] = 100;
+    assert_ptr_equal(warprsa_waiting_uses_take(&waiting, 1, 99), of_8);
+    assert_null(warprsa_waiting_uses_take(&waiting, 1, 99));
+    assert_ptr_equal(warprsa_waiting_uses_take(&waiting, 0, 99), of_7);
+    warprsa_waiting_uses_add_again(&waiting, of_7);
+    assert_null(warprsa_waiting_uses_take(&waiting, 1, 99));
+    assert_ptr_equal(warprsa_waiting_uses_take(&waiting, 1, 100), of_7);
+    warprsa_remote_use_free(of_7);
+    warprsa_remote_use_free(of_8);
+}
+
 /* A host that finds fault with what is valid is not believed. Ciphertexts with
  * a padding have faults that only the private key shows. */
 TEST_IN(test_invalid, begin, end)
@@ -660,6 +728,31 @@ static bool are_sent(const void *arg)
     sent = fake.hosts[1].count + fake.hosts[2].count == *(const unsigned *)arg;
     pthread_mutex_unlock(&fake.lock);
     return sent;
+}
+
+/* The host that has less to do would be woken alone, but gets nothing of this
+ * user just now. Only another use wakes a host. */
+TEST_IN(test_woken_without_a_pause, begin_woken, end_woken)
+{
+    static const unsigned one = 1, two = 2, three = 3;
+    unsigned first = 0;
+
+    ask(0, 7, &sign_pkcs1);
+    expect_session(1);
+    expect_session(2);
+    wait_until(are_sent, &one);
+    first = fake.hosts[1].count == 1 ? 1 : 2;
+    usleep(100000); /* hosts that do not sleep yet show nothing here */
+    answer_status(first, 0, WARPRSA_REMOTE_UNAVAILABLE);
+    wait_until(are_sent, &two);
+    usleep(1000);
+    ask(1, 7, &sign_pkcs1);
+    wait_until(are_sent, &three);
+    for (unsigned h = 1; h <= 2; h++)
+        for (unsigned i = h == first ? 1 : 0; i < fake.hosts[h].count; i++)
+            answer_right(h, i);
+    assert_done(0);
+    assert_done(1);
 }
 
 /* Uses that are begun together go in one message. */

@@ -7,6 +7,7 @@
 #include "tests/unit/support/fake_call.h"
 
 #include <errno.h>
+#include <sys/eventfd.h>
 
 #include "batching/base/clock.h"
 #include "batching/queue/queue_core.h"
@@ -42,6 +43,31 @@ bool __wrap_warprsa_control_connection_attached(
     errno = EAGAIN;
     return !is_full &&
            __real_warprsa_control_connection_attached(control, number);
+}
+
+/* Where a notifier comes, whatever the daemon does. -1: nowhere. */
+static int early_socket = -1;
+
+warprsa_received __real_warprsa_message_receive(int socket,
+                                                warprsa_message *message,
+                                                int fds[WARPRSA_MESSAGE_FDS]);
+warprsa_received __wrap_warprsa_message_receive(int socket,
+                                                warprsa_message *message,
+                                                int fds[WARPRSA_MESSAGE_FDS]);
+
+warprsa_received __wrap_warprsa_message_receive(int socket,
+                                                warprsa_message *message,
+                                                int fds[WARPRSA_MESSAGE_FDS])
+{
+    if (socket != early_socket)
+        return __real_warprsa_message_receive(socket, message, fds);
+    early_socket = -1;
+    *message = (warprsa_message){.type = WARPRSA_MESSAGE_NOTIFIER};
+    for (unsigned i = 0; i < WARPRSA_MESSAGE_FDS; i++)
+        fds[i] = -1;
+    fds[0] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    assert_true(fds[0] >= 0);
+    return WARPRSA_RECEIVED;
 }
 
 void fake_call_response(const warprsa_remote_response *response)
@@ -397,7 +423,8 @@ TEST_IN(the_daemon_reads_no_more_for_a_while, begin, end)
 {
     warprsa_operate *first = session, *second;
 
-    RUN_UNTIL(warprsa_upstream_is_ready(&fake_host.upstream));
+    RUN_UNTIL(warprsa_upstream_is_ready(&fake_host.upstream) &&
+              seen.welcomes == 1);
     is_full = true;
     new_session();
     second = session;
@@ -419,6 +446,29 @@ TEST_IN(the_daemon_reads_no_more_for_a_while, begin, end)
     warprsa_operate_free(first);
     warprsa_operate_free(second);
     WAIT_UNTIL((run(), warprsa_server_clients(server.server) == 2));
+}
+
+/* No daemon opens a session before it is accepted. One that does loses it: the
+ * session would never be over. */
+TEST_IN(a_session_is_not_open_before_it_is_accepted, begin, end)
+{
+    warprsa_event_source *source;
+
+    RUN_UNTIL(seen.welcomes == 1);
+    close_session();
+    is_full = true;
+    new_session();
+    RUN_UNTIL(session->session.unaccepted != 0);
+    source = &session->session.socket_source;
+    early_socket = session->session.connection->socket.fd;
+    source->ready(source);
+    assert_int_equal(early_socket, -1);
+    fake_call_end(session);
+    assert_true(warprsa_operate_is_over(session));
+    assert_int_equal(seen.welcomes, 0);
+    assert_int_equal(fake_call.ended, 1);
+    assert_int_equal(fake_call.status, WARPRSA_GRPC_UNAVAILABLE);
+    assert_non_null(strstr(seen.why, "before"));
 }
 
 /* A call that ends before its session is there. The seat goes back. */

@@ -127,6 +127,23 @@ void __wrap_warprsa_use_host_set_room(warprsa_use_host *host, uint32_t room)
     __real_warprsa_use_host_set_room(host, room);
     if (!fake.has_window)
         host->window = room;
+    pthread_mutex_lock(&fake.lock);
+    fake.of_place[host->place] = host;
+    pthread_mutex_unlock(&fake.lock);
+}
+
+bool was_paused(unsigned number)
+{
+    warprsa_use_host *host = NULL;
+    bool was = false;
+
+    pthread_mutex_lock(&fake.lock);
+    host = fake.of_place[number - 1];
+    pthread_mutex_unlock(&fake.lock);
+    pthread_mutex_lock(&host->core->lock);
+    was = host->paused_until_ns != 0;
+    pthread_mutex_unlock(&host->core->lock);
+    return was;
 }
 
 static void take_uses(struct fake_host *host, warprsa_link *link)

@@ -51,6 +51,8 @@ struct played {
     uint8_t buffer[WARPRSA_REMOTE_PREFIX + WARPRSA_REMOTE_MESSAGE_MAX];
     warprsa_remote_request request;
     bool has_window; /* else hosts get their whole room at once */
+    /* By place, once they have a session. */
+    struct warprsa_use_host *of_place[WARPRSA_REMOTE_HOSTS_MAX];
     char log[65536];
     bool has_ifma;   /* answers are checked eight at a time */
     unsigned powers; /* of these, how many for a check of the hash */
@@ -94,6 +96,9 @@ void wait_until(bool (*holds)(const void *arg), const void *arg);
 /* Has the i-th task ask for a use. That of add_use() goes with the next one. */
 void ask(unsigned i, uint64_t owner, const warprsa_key_use *use);
 void add_use(unsigned i, uint64_t owner, const warprsa_key_use *use);
+
+/* Whether a host gets nothing from anybody for a while, or did. */
+bool was_paused(unsigned host);
 
 /* For wait_until(), of a task; whether host 1 has no session; and whether so
  * many uses (an unsigned) have moved. */

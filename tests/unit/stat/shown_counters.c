@@ -187,6 +187,24 @@ TEST(by_warprsa_stat)
 #undef LIST
 }
 
+/* After an upgrade. Without it the list would say that no process uses
+ * warprsa. */
+TEST(of_another_version)
+{
+    static warprsa_reading reading;
+    warprsa_stats_reader reader;
+    output out = {0};
+
+    warprsa_stats_open(&reader);
+    block->version++;
+    warprsa_stats_read(&reader, getpid(), NULL, &reading);
+    block->version--;
+    assert_int_equal(reading.found, WARPRSA_OTHER_COUNTERS);
+    show_each(&out, &reading);
+    assert_int_equal(out.printed, 1);
+    warprsa_stats_close(&reader);
+}
+
 static void expect_metrics(const shown_row *list, unsigned count,
                            const char *labels, unsigned value)
 {

@@ -58,11 +58,22 @@ int warprsa_key_class(const warprsa_private_key *key)
     return -1;
 }
 
+static void changed(void)
+{
+    pthread_cond_broadcast(&fake.changed);
+}
+
 void fake_reset(void)
 {
     fake_engine clean = {.devices = 1};
 
     pthread_mutex_lock(&fake.lock);
+    /* A test that failed may have left threads in a held call. */
+    fake.hold_count = fake.hold_open = fake.hold_load = fake.hold = false;
+    fake.hold_unload = fake.hold_start = fake.hold_wait = false;
+    changed();
+    while (fake.waiting > 0)
+        pthread_cond_wait(&fake.changed, &fake.lock);
     clean.lock = fake.lock;
     clean.changed = fake.changed;
     memcpy(&fake.devices, &clean.devices,
@@ -118,13 +129,10 @@ static void rule(bool kept, const char *text)
         fake.broken = text;
 }
 
-static void changed(void)
-{
-    pthread_cond_broadcast(&fake.changed);
-}
-
 static void held(const bool *flag)
 {
+    if (!*flag)
+        return;
     fake.waiting++;
     changed();
     while (*flag)
@@ -162,6 +170,7 @@ static warprsa_status open_device(const warprsa_device_config *config,
                                   char *why, size_t why_size)
 {
     warprsa_status status = WARPRSA_OK;
+    bool goes = false;
 
     pthread_mutex_lock(&fake.lock);
     held(&fake.hold_open);
@@ -176,6 +185,8 @@ static warprsa_status open_device(const warprsa_device_config *config,
         if (*device == NULL)
             abort();
         fake.opens++;
+        goes = fake.open_losses > 0;
+        fake.open_losses -= goes;
         last_opened = *device;
         (*device)->config = *config;
         (*device)->second = second;
@@ -187,6 +198,8 @@ static warprsa_status open_device(const warprsa_device_config *config,
     }
     changed();
     pthread_mutex_unlock(&fake.lock);
+    if (goes)
+        config->lost(config->device_arg, "told to go");
     return status;
 }
 
@@ -294,6 +307,7 @@ static warprsa_status fake_unload_key(warprsa_device *device, uint32_t index)
     warprsa_status status = WARPRSA_OK;
 
     pthread_mutex_lock(&fake.lock);
+    held(&fake.hold_unload);
     rule(index < KEYS_MAX && device->keys[index].live, "unload: no such key");
     rule(device->keys[index].in_flight == 0, "unload: key in use");
     /* Another worker may have lost the device just now. */
@@ -349,6 +363,7 @@ static warprsa_status fake_start(warprsa_device *device, unsigned stream,
 
     maybe_sleep();
     pthread_mutex_lock(&fake.lock);
+    held(&fake.hold_start);
     check_batch(device, stream, size, tasks, count);
     if (fake.start_failures > 0) {
         fake.start_failures--;
@@ -387,7 +402,8 @@ static void finish(warprsa_device *device, stream_state *s)
             continue;
         if (fake.unanswered > 0) {
             fake.unanswered--;
-            s->tasks[i].status = WARPRSA_DEVICE_ERROR;
+            s->tasks[i].status = fake.unsupported ? WARPRSA_UNSUPPORTED_KEY
+                                                  : WARPRSA_DEVICE_ERROR;
             memset(s->tasks[i].output, 0, key->key.modulus_bytes);
         } else if (fake.bad_checks > 0 || is_wrong(&key->key)) {
             fake.bad_checks -= !is_wrong(&key->key);
@@ -416,6 +432,7 @@ static warprsa_status fake_wait(warprsa_device *device, unsigned stream,
     until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&fake.lock);
+    held(&fake.hold_wait);
     while (fake.hold && s->busy && !device->lost && status == WARPRSA_OK) {
         if (fake.overdue > 0 && !s->forgotten) {
             fake.overdue--;
@@ -486,9 +503,10 @@ static warprsa_status fake_test_class(warprsa_device *device, unsigned stream,
     return status;
 }
 
-#define FAKE_ENGINE(its_name, its_count, its_open, comes)                      \
+#define FAKE_ENGINE(its_name, its_count, its_open, comes, on_cpus)             \
     {                                                                          \
-        .name = its_name, .comes_and_goes = comes, .count = its_count,         \
+        .name = its_name, .comes_and_goes = comes,                             \
+        .computes_in_start = on_cpus, .count = its_count,                      \
         .classes = WARPRSA_CLASSES, .open = its_open, .close = fake_close,     \
         .describe = fake_describe, .load_key = fake_load_key,                  \
         .unload_key = fake_unload_key, .start = fake_start, .wait = fake_wait, \
@@ -498,7 +516,7 @@ static warprsa_status fake_test_class(warprsa_device *device, unsigned stream,
 const warprsa_engine *fake_engine_get(void)
 {
     static const warprsa_engine engine =
-        FAKE_ENGINE("fake", fake_count, fake_open, false);
+        FAKE_ENGINE("fake", fake_count, fake_open, false, false);
 
     return &engine;
 }
@@ -506,7 +524,7 @@ const warprsa_engine *fake_engine_get(void)
 const warprsa_engine *fake_engine_second(void)
 {
     static const warprsa_engine engine =
-        FAKE_ENGINE("second", second_count, second_open, false);
+        FAKE_ENGINE("second", second_count, second_open, false, false);
 
     return &engine;
 }
@@ -514,7 +532,15 @@ const warprsa_engine *fake_engine_second(void)
 const warprsa_engine *fake_engine_hosts(void)
 {
     static const warprsa_engine engine =
-        FAKE_ENGINE("hosts", fake_count, fake_open, true);
+        FAKE_ENGINE("hosts", fake_count, fake_open, true, false);
+
+    return &engine;
+}
+
+const warprsa_engine *fake_engine_cpus(void)
+{
+    static const warprsa_engine engine =
+        FAKE_ENGINE("cpus", fake_count, fake_open, false, true);
 
     return &engine;
 }

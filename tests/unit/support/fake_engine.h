@@ -23,13 +23,17 @@ typedef struct fake_engine {
     pthread_cond_t changed;
 
     /* How it is to behave. */
-    unsigned devices;           /* that count() finds */
-    unsigned second_devices;    /* the same of fake_engine_second() */
-    const char *text;           /* its description; NULL: "Fake (fake 0)" */
-    bool hold_count;            /* count() doesn't return */
-    bool hold_open;             /* open() doesn't return */
-    unsigned open_failures;     /* next opens that fail */
-    bool hold_load;             /* load_key() doesn't return */
+    unsigned devices;        /* that count() finds */
+    unsigned second_devices; /* the same of fake_engine_second() */
+    const char *text;        /* its description; NULL: "Fake (fake 0)" */
+    bool hold_count;         /* count() doesn't return */
+    bool hold_open;          /* open() doesn't return */
+    unsigned open_failures;  /* next opens that fail */
+    unsigned open_losses; /* next opens whose device goes before they return */
+    bool hold_load;       /* load_key() doesn't return */
+    bool hold_unload;     /* unload_key() doesn't return */
+    bool hold_start;      /* start() doesn't return */
+    bool hold_wait;       /* wait() doesn't return, whatever its limit */
     warprsa_status load_status; /* of every load_key() */
     unsigned large_keys_max; /* keys of large classes loaded; 0: any number */
     bool hold;               /* batches don't end */
@@ -41,6 +45,7 @@ typedef struct fake_engine {
     unsigned wait_failures; /* next batches that end the device */
     unsigned bad_checks;    /* next tasks whose check fails */
     unsigned unanswered;    /* next tasks that are not done */
+    bool unsupported;       /* and whether that is for their keys */
     unsigned load_failures; /* next load_key() that end the device */
     unsigned bad_self_tests;
     unsigned bad_class_tests;
@@ -74,6 +79,9 @@ const warprsa_engine *fake_engine_second(void);
 
 /* An engine of other hosts, with the devices of the first. */
 const warprsa_engine *fake_engine_hosts(void);
+
+/* An engine of CPUs, likewise. */
+const warprsa_engine *fake_engine_cpus(void);
 
 /* The device opened last takes no more batches, and says so. */
 void fake_lose_device(void);

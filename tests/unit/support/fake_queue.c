@@ -62,6 +62,8 @@ void fake_close_queue(warprsa_queue *queue, const warprsa_queue_config *config)
     assert_int_equal(c->keys_loaded, c->keys_wiped);
     assert_int_equal(fake.keys, 0);
     assert_int_equal(fake.opens, fake.closes);
+    for (unsigned d = 0; d < WARPRSA_COUNTERS_DEVICES; d++)
+        assert_int_equal(c->device_of[d].running, 0);
     if (fake.broken != NULL)
         fail_msg("the queue broke a rule of gpu/engine.h: %s", fake.broken);
 }

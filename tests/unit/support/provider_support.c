@@ -42,17 +42,23 @@ void write_configuration(const char *path, const char *settings)
     assert_int_equal(fclose(file), 0);
 }
 
-OSSL_LIB_CTX *context_with(const char *settings)
+void load_settings(OSSL_LIB_CTX *libctx, const char *settings)
 {
     char path[] = "/tmp/warprsa-provider.XXXXXX";
     int fd = mkstemp(path);
-    OSSL_LIB_CTX *subject = OSSL_LIB_CTX_new();
 
     assert_true(fd >= 0 && close(fd) == 0);
-    assert_non_null(subject);
     write_configuration(path, settings);
-    OSSL_LIB_CTX_load_config(subject, path);
+    OSSL_LIB_CTX_load_config(libctx, path);
     unlink(path);
+}
+
+OSSL_LIB_CTX *context_with(const char *settings)
+{
+    OSSL_LIB_CTX *subject = OSSL_LIB_CTX_new();
+
+    assert_non_null(subject);
+    load_settings(subject, settings);
     return subject;
 }
 

@@ -23,7 +23,10 @@
  * section, one of which may be "activate = 1". */
 void write_configuration(const char *path, const char *settings);
 
-/* Makes a context that has loaded such a configuration. */
+/* Has a context load such a configuration. */
+void load_settings(OSSL_LIB_CTX *libctx, const char *settings);
+
+/* Makes a context that has loaded one. */
 OSSL_LIB_CTX *context_with(const char *settings);
 
 /* Loads the module by a call, not by the configuration. OpenSSL until 3.0.13

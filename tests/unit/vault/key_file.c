@@ -20,6 +20,7 @@
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/ui.h>
 #include <openssl/x509.h>
 
 #include "batching/vault/key_numbers.h"
@@ -585,6 +586,65 @@ TEST(test_certificates)
     assert_certificates("others may write it (mode 0666): expected 0600 or "
                         "less");
     EVP_PKEY_free(other);
+}
+
+/* All who may know of the key get the bytes of this file: a private key among
+ * them would be given away. */
+TEST(test_certificates_with_a_private_key)
+{
+    static const struct {
+        const char *cipher; /* of PKCS #8; NULL: it is not encrypted */
+        bool is_first;
+    } files[] = {{NULL, false}, {NULL, true}, {"AES-256-CBC", false}};
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        BIO *bio = BIO_new(BIO_s_mem());
+        const EVP_CIPHER *cipher = files[i].cipher == NULL
+                                       ? NULL
+                                       : EVP_get_cipherbyname(files[i].cipher);
+
+        if (!files[i].is_first)
+            add_certificate(bio, rsa);
+        assert_int_equal(PEM_write_bio_PKCS8PrivateKey(bio, rsa, cipher,
+                                                       "secret", 6, NULL, NULL),
+                         1);
+        if (files[i].is_first)
+            add_certificate(bio, rsa);
+        write_bio("k.crt", bio);
+        assert_certificates("it has a private key: expected certificates alone "
+                            "in PEM");
+    }
+}
+
+static unsigned questions;
+
+static int count_question(UI *ui)
+{
+    questions++;
+    return 0; /* nobody answers */
+}
+
+/* PEM can have an encrypted certificate. libcrypto would ask whoever sits at
+ * the terminal of warprsad for its passphrase, and the reading would wait. */
+TEST(test_encrypted_certificates)
+{
+    static const char header[] =
+        "Proc-Type: 4,ENCRYPTED\n"
+        "DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n";
+    static const unsigned char encrypted[16];
+    const UI_METHOD *before = UI_get_default_method();
+    UI_METHOD *method = UI_create_method("nobody");
+    BIO *bio = BIO_new(BIO_s_mem());
+
+    assert_int_equal(UI_method_set_opener(method, count_question), 0);
+    UI_set_default_method(method);
+    assert_true(PEM_write_bio(bio, PEM_STRING_X509, header, encrypted,
+                              sizeof(encrypted)) > 0);
+    write_bio("k.crt", bio);
+    assert_certificates("expected certificates in PEM");
+    assert_int_equal(questions, 0);
+    UI_set_default_method(before);
+    UI_destroy_method(method);
 }
 
 TEST(test_directories)

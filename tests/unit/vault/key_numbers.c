@@ -123,6 +123,60 @@ TEST(test_pss)
     assert_int_equal(ERR_peek_error(), 0);
 }
 
+/* A key of the type RSA-PSS that is restricted to these digests, of which NULL
+ * is the default, SHA-1, and to salts of this length or more. */
+static EVP_PKEY *make_restricted(const char *digest, const char *mgf1_digest,
+                                 int salt_bytes)
+{
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(NULL, "RSA-PSS", NULL);
+    EVP_PKEY *key = NULL;
+
+    assert_non_null(ctx);
+    assert_int_equal(EVP_PKEY_keygen_init(ctx), 1);
+    assert_int_equal(EVP_PKEY_CTX_set_rsa_keygen_bits(ctx, 1024), 1);
+    if (digest != NULL)
+        assert_int_equal(
+            EVP_PKEY_CTX_set_rsa_pss_keygen_md_name(ctx, digest, NULL), 1);
+    if (mgf1_digest != NULL)
+        assert_int_equal(
+            EVP_PKEY_CTX_set_rsa_pss_keygen_mgf1_md_name(ctx, mgf1_digest), 1);
+    assert_int_equal(EVP_PKEY_CTX_set_rsa_pss_keygen_saltlen(ctx, salt_bytes),
+                     1);
+    assert_int_equal(EVP_PKEY_generate(ctx, &key), 1);
+    EVP_PKEY_CTX_free(ctx);
+    return key;
+}
+
+/* Defaults are left out of a key, and libcrypto names them to nobody. A key
+ * that has nothing else is restricted all the same. */
+TEST(test_pss_defaults)
+{
+    static const struct {
+        const char *digest, *mgf1_digest;
+        unsigned expected, mgf1_expected;
+        int salt_bytes;
+    } keys[] = {
+        {"SHA1", "SHA1", WARPRSA_DIGEST_SHA1, WARPRSA_DIGEST_SHA1, 20},
+        {NULL, NULL, WARPRSA_DIGEST_SHA1, WARPRSA_DIGEST_SHA1, 30},
+        {"SHA1", "SHA256", WARPRSA_DIGEST_SHA1, WARPRSA_DIGEST_SHA256, 20},
+        {"SHA256", "SHA1", WARPRSA_DIGEST_SHA256, WARPRSA_DIGEST_SHA1, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        static warprsa_key_numbers numbers;
+        EVP_PKEY *key = make_restricted(keys[i].digest, keys[i].mgf1_digest,
+                                        keys[i].salt_bytes);
+
+        vault_keys_numbers(&numbers, key);
+        assert_int_equal(numbers.is_pss, 1);
+        assert_int_equal(numbers.pss_digest, keys[i].expected);
+        assert_int_equal(numbers.pss_mgf1_digest, keys[i].mgf1_expected);
+        assert_int_equal(numbers.pss_salt_bytes_min, keys[i].salt_bytes);
+        EVP_PKEY_free(key);
+    }
+    assert_int_equal(ERR_peek_error(), 0);
+}
+
 /* A key without primes, a public key, and one of another type. */
 TEST(test_lacking)
 {
@@ -147,6 +201,37 @@ TEST(test_lacking)
     EVP_PKEY_free(key);
     EVP_PKEY_free(with_primes);
     rsa_numbers_free(&of);
+    assert_int_equal(ERR_peek_error(), 0);
+}
+
+/* Whether numbers of these lengths are taken. They are none of a key. */
+static bool takes(int n_bits, int e_bits)
+{
+    static warprsa_key_numbers numbers;
+    rsa_numbers of;
+    EVP_PKEY *key = NULL;
+    bool taken = false;
+
+    assert_int_equal(rsa_numbers_init(&of), 1);
+    for (int i = NUMBER_D; i < NUMBERS; i++)
+        assert_int_equal(BN_set_word(of.value[i], 3), 1);
+    assert_int_equal(BN_set_bit(of.value[NUMBER_N], n_bits - 1), 1);
+    assert_int_equal(BN_set_bit(of.value[NUMBER_E], e_bits - 1), 1);
+    key = rsa_numbers_import(&of, NULL);
+    assert_non_null(key);
+    taken = warprsa_key_numbers_from(&numbers, key);
+    EVP_PKEY_free(key);
+    rsa_numbers_free(&of);
+    return taken;
+}
+
+/* A public key that the daemon can tell nobody would end each list of keys. */
+TEST(test_long_public_keys)
+{
+    assert_true(takes(16384, 64));
+    assert_true(takes(8192, 8191));
+    assert_false(takes(9400, 9399));
+    assert_false(takes(16384, 4096));
     assert_int_equal(ERR_peek_error(), 0);
 }
 

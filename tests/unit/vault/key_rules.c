@@ -5,6 +5,9 @@
  */
 #include "tests/unit/vault/key_rules_fixture.h"
 
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 
 #include <openssl/core_names.h>
@@ -407,14 +410,84 @@ TEST(test_odd_bytes)
 TEST(test_machine_names)
 {
     uint32_t id = 1;
+    int error = -1;
 
-    assert_true(warprsa_key_rules_names.user("root", &id));
+    assert_true(warprsa_key_rules_names.user("root", &id, &error));
     assert_int_equal(id, 0);
     id = 1;
-    assert_true(warprsa_key_rules_names.group("root", &id));
+    assert_true(warprsa_key_rules_names.group("root", &id, &error));
     assert_int_equal(id, 0);
-    assert_false(warprsa_key_rules_names.user("no such user", &id));
-    assert_false(warprsa_key_rules_names.group("no such group", &id));
+    /* Whatever else the machine's name service says. */
+    assert_false(warprsa_key_rules_names.user("no such user", &id, &error));
+    assert_false(warprsa_key_rules_names.group("no such group", &id, &error));
+}
+
+/* Users and groups as a directory has them that can't be reached. */
+static int name_service_error;
+
+int __real_getpwnam_r(const char *name, struct passwd *entry, char *buffer,
+                      size_t size, struct passwd **found);
+int __wrap_getpwnam_r(const char *name, struct passwd *entry, char *buffer,
+                      size_t size, struct passwd **found)
+{
+    *found = NULL;
+    return name_service_error != 0
+               ? name_service_error
+               : __real_getpwnam_r(name, entry, buffer, size, found);
+}
+
+int __real_getgrnam_r(const char *name, struct group *entry, char *buffer,
+                      size_t size, struct group **found);
+int __wrap_getgrnam_r(const char *name, struct group *entry, char *buffer,
+                      size_t size, struct group **found)
+{
+    *found = NULL;
+    return name_service_error != 0
+               ? name_service_error
+               : __real_getgrnam_r(name, entry, buffer, size, found);
+}
+
+static void assert_machine_refuses(const char *text, const char *expected)
+{
+    warprsa_key_rules rules = {0};
+    char why[400] = "";
+
+    assert_false(warprsa_key_rules_parse(&rules, "keys.conf", text,
+                                         strlen(text), &warprsa_key_rules_names,
+                                         why, sizeof(why)));
+    assert_string_equal(why, expected);
+    assert_null(rules.of);
+}
+
+/* That nobody could be asked is not taken for the answer that there is no such
+ * user. Numbers need no answer. */
+TEST(test_name_service_fails)
+{
+    static const char numbers[] = "k user=7 group=8 sign padding=none";
+    warprsa_key_rules rules = {0};
+    char why[400] = "";
+
+    name_service_error = ENOENT; /* as some say that there is none */
+    assert_machine_refuses("k user=no.such sign padding=none",
+                           "keys.conf:1:8: \"no.such\": expected a user of "
+                           "this machine, by name or number");
+    name_service_error = ECONNREFUSED;
+    assert_machine_refuses(
+        "k user=root sign padding=none",
+        "keys.conf:1:8: \"root\": expected a user of this machine, by name or "
+        "number, but the name service failed: Connection refused; reload once "
+        "it answers");
+    assert_machine_refuses(
+        "k group=root sign padding=none",
+        "keys.conf:1:9: \"root\": expected a group of this machine, by name or "
+        "number, but the name service failed: Connection refused; reload once "
+        "it answers");
+    assert_true(
+        warprsa_key_rules_parse(&rules, "keys.conf", numbers, strlen(numbers),
+                                &warprsa_key_rules_names, why, sizeof(why)));
+    assert_int_equal(rules.count, 2);
+    warprsa_key_rules_free(&rules);
+    name_service_error = 0;
 }
 
 /* Rules from another process are those of a parser, or refused. */

@@ -27,14 +27,16 @@ enum {
     STAFF = 2001,
 };
 
-static inline bool test_user(const char *name, uint32_t *uid)
+static inline bool test_user(const char *name, uint32_t *uid, int *error)
 {
+    *error = 0;
     *uid = strcmp(name, "alice") == 0 ? ALICE : BOB;
     return strcmp(name, "alice") == 0 || strcmp(name, "bob") == 0;
 }
 
-static inline bool test_group(const char *name, uint32_t *gid)
+static inline bool test_group(const char *name, uint32_t *gid, int *error)
 {
+    *error = 0;
     *gid = STAFF;
     return strcmp(name, "staff") == 0;
 }

@@ -290,6 +290,22 @@ TEST(test_bad_names)
     warprsa_vault_free(vault);
 }
 
+/* Of too many keys the log says how many there may be. */
+TEST(test_too_many_keys)
+{
+    warprsa_vault *vault = vault_new();
+    warprsa_vault_reading reading;
+
+    warprsa_vault_reading_init(&reading, warprsa_vault_means_of(vault));
+    reading.key_count = reading.key_room = WARPRSA_VAULT_KEYS_MAX;
+    assert_false(warprsa_vault_reading_add(&reading, "www", &numbers[0]));
+    assert_int_equal(reading.key_count, WARPRSA_VAULT_KEYS_MAX);
+    reading.key_count = reading.key_room = 0; /* there were none */
+    assert_true(warprsa_vault_replace(vault, &reading));
+    assert_logged("0 key www: refused: the vault has room for 65536 keys\n");
+    warprsa_vault_free(vault);
+}
+
 /* What could not be read changes nothing. */
 TEST(test_failed_readings)
 {

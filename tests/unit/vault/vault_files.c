@@ -165,6 +165,33 @@ TEST_IN(test_mistakes, begin, end)
     assert_int_equal(chmod(keys_directory, 0700), 0);
 }
 
+/* A file whose name begins as that of a key does is no reason to keep this key
+ * once its own file is gone. */
+TEST_IN(test_longer_name, begin, end)
+{
+    char name[WARPRSA_KEY_NAME_SIZE], file[100], path[250], expected[400];
+
+    memset(name, 'a', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    snprintf(file, sizeof(file), "%s.pem", name);
+    write_key(file, pkeys[0], NULL);
+    read_files("", "");
+    snprintf(expected, sizeof(expected), "key %s: added: RSA of 1024 bits\n",
+             name);
+    assert_logged(expected);
+    snprintf(path, sizeof(path), "%s/%s", keys_directory, file);
+    assert_int_equal(unlink(path), 0);
+    snprintf(file, sizeof(file), "%sb.pem", name);
+    write_key(file, pkeys[0], NULL);
+    read_files("", "");
+    snprintf(expected, sizeof(expected),
+             "key %sb: refused: expected " WARPRSA_KEY_NAME_ALLOWED "\n"
+             "key %s: removed\n",
+             name, name);
+    assert_logged(expected);
+    assert_false(has_key(name));
+}
+
 /* A line of keys.conf for a key that GPU hosts have. */
 static void add_remote(const char *name, EVP_PKEY *key)
 {

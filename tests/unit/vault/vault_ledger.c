@@ -377,6 +377,17 @@ TEST(test_rights)
     warprsa_key_rules_free(&rules);
 }
 
+/* A text that is cut says so, after whole words. */
+static void assert_cut(const char *text, const char *all)
+{
+    const size_t length = strlen(text);
+
+    assert_true(length >= 3);
+    assert_string_equal(text + length - 3, "...");
+    assert_memory_equal(text, all, length - 3);
+    assert_true(length == 3 || text[length - 4] == ' ');
+}
+
 TEST(test_describe)
 {
     static const char expected[] =
@@ -401,10 +412,24 @@ TEST(test_describe)
     for (size_t size = 1; size < sizeof(expected); size++) {
         memset(text, 'x', sizeof(text));
         warprsa_vault_ledger_describe(ledger, &alice, text, size);
-        assert_memory_equal(text, expected, size - 1);
-        assert_int_equal(text[size - 1], '\0');
+        assert_non_null(memchr(text, '\0', size));
         assert_int_equal(text[size], 'x');
+        if (size > 3)
+            assert_cut(text, expected);
+        else
+            assert_string_equal(text, "");
     }
+    /* Half of a rate would be another rate, and half of a list another list. */
+    warprsa_vault_ledger_describe(ledger, &alice, text,
+                                  sizeof(expected) - sizeof(",tls digest=any"));
+    assert_string_equal(text, "sign padding=pkcs1,pss digest=sha256,sha384 "
+                              "rate=7; sign decrypt ...");
+    warprsa_vault_ledger_describe(ledger, &alice, text, sizeof(expected) - 1);
+    assert_string_equal(text,
+                        "sign padding=pkcs1,pss digest=sha256,sha384 rate=7; "
+                        "sign decrypt padding=none,pkcs1,tls ...");
+    warprsa_vault_ledger_describe(ledger, &alice, text, sizeof(expected));
+    assert_string_equal(text, expected);
     assert_true(warprsa_vault_ledger_knows(ledger, &bob));
     assert_false(
         warprsa_vault_ledger_knows(ledger, &(warprsa_vault_user){.uid = 3}));

@@ -34,7 +34,16 @@ TEST_IN(test_starts_over, begin, end)
     assert_true(has_key("ca"));
 }
 
-/* A key that is none is refused alone. */
+/* All of a key's certificates, as far as a receiver looks at them. */
+static void send_certificate(const char *name)
+{
+    memset(&record, 0, sizeof(record));
+    snprintf(record.name, sizeof(record.name), "%s", name);
+    record.piece.total = record.piece.bytes = 1;
+    send_kind(WARPRSA_RECORD_CERTIFICATES);
+}
+
+/* A key that is none is refused alone, with its certificates. */
 TEST_IN(test_unsound_key, begin, end)
 {
     send_kind(WARPRSA_RECORD_BEGIN);
@@ -42,11 +51,15 @@ TEST_IN(test_unsound_key, begin, end)
     record.numbers.lengths[4] = 1000000;
     strcpy(record.name, "www");
     send_kind(WARPRSA_RECORD_KEY);
+    send_certificate("www");
+    send_kind(WARPRSA_RECORD_SO_FAR);
     send_key("ca", pkeys[1]);
+    send_certificate("ca");
     send_kind(WARPRSA_RECORD_END);
     assert_received(WARPRSA_VAULT_REPLACED);
     assert_logged("key www: refused: its numbers are none of a key, or there "
-                  "is no memory\nkey ca: added: RSA of 1024 bits\n");
+                  "is no memory\nkey ca: added: RSA of 1024 bits, with "
+                  "certificates\n");
 }
 
 /* Sends bytes as they are in the middle of a reading, which has to fail, and
