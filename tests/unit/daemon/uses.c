@@ -613,12 +613,14 @@ TEST_IN(a_notifier_tells, begin, end)
     backend->key_release(key);
 }
 
-/* A use whose deadline has passed keeps no slot. */
+/* A use whose deadline has passed keeps no slot. Once the queue is full,
+ * libcrypto computes: it is held, too, or its answer could come first. */
 TEST_IN(given_up, begin, end)
 {
     warprsa_backend_key *key = vault_key(KEY);
     warprsa_client_use use;
 
+    fake_vault.hold_compute = true;
     FAKE_SET(hold, true);
     for (unsigned i = 0; i < 100; i++) { /* more than there are slots */
         warprsa_client_use_begin(g.client, &use, key, &sign_pss, input);
@@ -628,6 +630,7 @@ TEST_IN(given_up, begin, end)
                          WARPRSA_USE_LATER);
     }
     FAKE_SET(hold, false);
+    fake_vault.hold_compute = false;
     done(KEY, &sign_pss);
     WAIT_UNTIL(fake_vault_references() == 1);
     backend->key_release(key);
