@@ -3,12 +3,13 @@
 # `bench/report worth-BITS`, whose pieces make one table: by a load generator that
 # always says the same rate, and without it from made-up rows of bench/power, of
 # a GPU, whose joules and worth in CPUs are known. Files of several sizes become
-# columns, and what was measured in several settings names them all.
+# columns, and what was measured in several settings names them all. The card that
+# a table names is the one of several that was measured.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree/bench/load" "$tree/bench" "$tree/doc/data"
+mkdir -p "$tree/bench/load" "$tree/bench" "$tree/bin" "$tree/doc/data"
 cp bench/table "$tree/bench"
 export BUILD_DIR=$tree WARPRSA_BENCH_REVISION=0123456789ab \
     WARPRSA_BENCH_OUT=$tree/doc/data WARPRSA_BENCH_SECONDS=1 \
@@ -35,10 +36,16 @@ for option; do
 done
 echo '{"rate": 1234.0}' >"$file"
 END
-chmod +x "$tree/bench/load/warprsa-load"
+cat >"$tree/bin/nvidia-smi" <<'END'
+#!/bin/sh
+[ "$1" = -i ] && echo "card number $2, 1"
+END
+chmod +x "$tree/bench/load/warprsa-load" "$tree/bin/nvidia-smi"
 if [ ! -e /dev/nvidiactl ]; then
-    bench/report worth-2048 worth-4096 >/dev/null 2>&1 || fail "it fails"
+    PATH=$tree/bin:$PATH CUDA_VISIBLE_DEVICES=1 bench/report worth-2048 \
+        worth-4096 >/dev/null 2>&1 || fail "it fails"
     fill
+    shows 'card number 1'
     shows '|  | RSA-2048 | RSA-4096 |'
     shows '| 1,234 | 1,234 |'
     shows "WARPRSA_BENCH_BITS=2048 bench/power"
